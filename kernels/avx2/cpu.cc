@@ -1,0 +1,12 @@
+// Whether this machine runs the avx2 build. Compiled for the baseline: it must answer where it may
+// not.
+#include "kernels/avx2/features.h"
+#include "kernels/kernels.h"
+
+namespace krafla::KRAFLA_KERNELS {
+
+const char* isa_name() { return "avx2"; }
+
+const char* missing_feature() { return first_missing(read_x86_state(), kAvx2Features); }
+
+}  // namespace krafla::KRAFLA_KERNELS

@@ -1,0 +1,19 @@
+// What the avx2 build needs, in the order in which a lack is reported.
+#ifndef KRAFLA_KERNELS_AVX2_FEATURES_H_
+#define KRAFLA_KERNELS_AVX2_FEATURES_H_
+
+#include "kernels/x86/cpu.h"
+
+namespace krafla {
+namespace {
+
+constexpr X86Feature kAvx2Features[] = {
+    {"avx", &X86State::leaf1_ecx, 28, kSavesYmm},
+    {"f16c", &X86State::leaf1_ecx, 29, kSavesYmm},
+    {"avx2", &X86State::leaf7_ebx, 5, kSavesYmm},
+};
+
+}  // namespace
+}  // namespace krafla
+
+#endif  // KRAFLA_KERNELS_AVX2_FEATURES_H_

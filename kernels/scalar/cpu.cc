@@ -1,0 +1,10 @@
+// The scalar build runs wherever the program itself does.
+#include "kernels/kernels.h"
+
+namespace krafla::KRAFLA_KERNELS {
+
+const char* isa_name() { return "scalar"; }
+
+const char* missing_feature() { return nullptr; }
+
+}  // namespace krafla::KRAFLA_KERNELS
