@@ -4,6 +4,8 @@
 #ifndef KRAFLA_KERNELS_COEFFICIENTS_H_
 #define KRAFLA_KERNELS_COEFFICIENTS_H_
 
+#include "kernels/kernels.h"
+
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
