@@ -1,0 +1,145 @@
+// Reading of configuration keys, shared by the architectures.
+#include "lib/model/arch/keys.h"
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+namespace krafla {
+namespace {
+
+// A key without a value of the wanted kind: null and absent are the same, another kind is an error.
+Status CheckAbsent(const KeyValues& values, std::string_view key, const char* kind) {
+  if (values.Number(key) || values.Bool(key) || values.String(key) || values.Numbers(key)) {
+    return FileError("config: {}: of another kind, want {}", key, kind);
+  }
+  return OkStatus();
+}
+
+std::string Join(std::string_view prefix, std::string_view key) {
+  return fmt::format("{}.{}", prefix, key);
+}
+
+}  // namespace
+
+Status ReadInteger(const KeyValues& values, std::string_view key, int64_t* out) {
+  const std::optional<int64_t> value = values.Integer(key);
+  if (!value) return CheckAbsent(values, key, "an integer");
+  *out = *value;
+  return OkStatus();
+}
+
+Status ReadNumber(const KeyValues& values, std::string_view key, double* out) {
+  const std::optional<double> value = values.Number(key);
+  if (!value) return CheckAbsent(values, key, "a number");
+  *out = *value;
+  return OkStatus();
+}
+
+Status ReadBool(const KeyValues& values, std::string_view key, bool* out) {
+  const std::optional<bool> value = values.Bool(key);
+  if (!value) return CheckAbsent(values, key, "a boolean");
+  *out = *value;
+  return OkStatus();
+}
+
+Status RequireInteger(const KeyValues& values, std::string_view key, int64_t* out) {
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key, out));
+  if (!values.Integer(key)) return FileError("config: {}: absent, want an integer", key);
+  return OkStatus();
+}
+
+Status RequireNumber(const KeyValues& values, std::string_view key, double* out) {
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, key, out));
+  if (!values.Number(key)) return FileError("config: {}: absent, want a number", key);
+  return OkStatus();
+}
+
+Status ReadIds(const KeyValues& values, std::string_view key, std::vector<int64_t>* out) {
+  if (const std::optional<int64_t> one = values.Integer(key)) {
+    *out = {*one};
+    return OkStatus();
+  }
+  const std::optional<std::vector<double>> list = values.Numbers(key);
+  if (!list) return CheckAbsent(values, key, "an id or a list of ids");
+  out->clear();
+  for (const double number : *list) {
+    if (!(number >= -1 && number <= INT32_MAX) || number != std::floor(number)) {
+      return FileError("config: {}: got {}, want an id", key, number);
+    }
+    out->push_back(static_cast<int64_t>(number));
+  }
+  return OkStatus();
+}
+
+Status ReadHfRope(const KeyValues& values, RopeConfig* rope) {
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "rope_theta", &rope->theta));
+  KRAFLA_RETURN_IF_ERROR(
+      ReadInteger(values, "original_max_position_embeddings", &rope->original_max_positions));
+  // The old group first, so that the new one wins where a file has both.
+  for (const char* group : {"rope_scaling", "rope_parameters"}) {
+    for (const char* key : {"type", "rope_type"}) {
+      if (auto kind = values.String(Join(group, key))) rope->kind = *kind;
+    }
+    const auto number = [&](const char* key, double* out) {
+      return ReadNumber(values, Join(group, key), out);
+    };
+    double rotated = 1;
+    KRAFLA_RETURN_IF_ERROR(number("partial_rotary_factor", &rotated));
+    if (rotated != 1) {
+      return UnsupportedError("config: {}.partial_rotary_factor: {} is not built here, want 1",
+                              group, rotated);
+    }
+    KRAFLA_RETURN_IF_ERROR(number("rope_theta", &rope->theta));
+    KRAFLA_RETURN_IF_ERROR(number("factor", &rope->factor));
+    KRAFLA_RETURN_IF_ERROR(number("low_freq_factor", &rope->low_freq_factor));
+    KRAFLA_RETURN_IF_ERROR(number("high_freq_factor", &rope->high_freq_factor));
+    KRAFLA_RETURN_IF_ERROR(ReadInteger(values, Join(group, "original_max_position_embeddings"),
+                                       &rope->original_max_positions));
+  }
+  return OkStatus();
+}
+
+Status ReadGgufRope(const KeyValues& values, std::string_view arch, RopeConfig* rope) {
+  const std::string prefix = Join(arch, "rope");
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(prefix, "freq_base"), &rope->theta));
+  double scale_linear = 1;  // the key of early files
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(prefix, "scale_linear"), &scale_linear));
+  if (scale_linear != 1) {
+    rope->kind = "linear";
+    rope->factor = scale_linear;
+  }
+  const std::optional<std::string> kind = values.String(Join(prefix, "scaling.type"));
+  if (!kind || *kind == "none") return OkStatus();
+  rope->kind = *kind;
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(prefix, "scaling.factor"), &rope->factor));
+  KRAFLA_RETURN_IF_ERROR(
+      ReadNumber(values, Join(prefix, "scaling.low_freq_factor"), &rope->low_freq_factor));
+  KRAFLA_RETURN_IF_ERROR(
+      ReadNumber(values, Join(prefix, "scaling.high_freq_factor"), &rope->high_freq_factor));
+  return ReadInteger(values, Join(prefix, "scaling.original_context_length"),
+                     &rope->original_max_positions);
+}
+
+Status ReadHfTokenIds(const KeyValues& values, Config* config) {
+  std::vector<int64_t> bos;
+  KRAFLA_RETURN_IF_ERROR(ReadIds(values, "bos_token_id", &bos));
+  if (!bos.empty()) config->bos_id = bos.front();
+  return ReadIds(values, "eos_token_id", &config->end_ids);
+}
+
+Status ReadGgufTokenIds(const KeyValues& values, Config* config) {
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "tokenizer.ggml.bos_token_id", &config->bos_id));
+  for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
+                          "tokenizer.ggml.eom_token_id"}) {
+    const std::optional<int64_t> id = values.Integer(key);
+    const auto& known = config->end_ids;
+    if (id && std::find(known.begin(), known.end(), *id) == known.end()) {
+      config->end_ids.push_back(*id);
+    }
+  }
+  return OkStatus();
+}
+
+}  // namespace krafla

@@ -1,0 +1,39 @@
+// The list of architectures: one row each.
+#include <algorithm>
+#include <array>
+
+#include "lib/model/arch.h"
+
+namespace krafla {
+
+extern const Arch kLlamaArch;
+
+namespace {
+
+constexpr std::array<const Arch*, 1> kArchs = {
+    &kLlamaArch,
+};
+
+const Arch* Find(std::string_view name, std::span<const std::string_view> Arch::*names) {
+  for (const Arch* arch : kArchs) {
+    const auto& list = arch->*names;
+    if (std::find(list.begin(), list.end(), name) != list.end()) return arch;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
+std::span<const Arch* const> AllArchs() { return kArchs; }
+
+const Arch* FindArch(std::string_view name) {
+  for (const Arch* arch : kArchs) {
+    if (arch->name == name) return arch;
+  }
+  return nullptr;
+}
+
+const Arch* FindHfArch(std::string_view name) { return Find(name, &Arch::hf_names); }
+const Arch* FindGgufArch(std::string_view name) { return Find(name, &Arch::gguf_names); }
+
+}  // namespace krafla
