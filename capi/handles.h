@@ -1,0 +1,93 @@
+// What the opaque handles hold. Everything shared is a shared_ptr, so that handles may be freed in any
+// order: a session keeps its model, a model its runtime and file.
+#ifndef KRAFLA_CAPI_HANDLES_H_
+#define KRAFLA_CAPI_HANDLES_H_
+
+#include <atomic>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "include/krafla/krafla.h"
+#include "lib/chat/template.h"
+#include "lib/model/model.h"
+#include "lib/runtime/runtime.h"
+#include "lib/sampler/sampler.h"
+#include "lib/session/session.h"
+#include "lib/tokenizer/tokenizer.h"
+
+namespace krafla::capi {
+
+// A model and what is made from it once, on first use.
+struct SharedModel {
+  std::shared_ptr<const Model> model;
+  std::vector<std::pair<std::string, std::string>> metadata;  // as text
+  std::vector<std::string> tensor_names;
+
+  // The model's tokenizer; NotFoundError where it carries none. Thread-safe.
+  StatusOr<std::shared_ptr<const Tokenizer>> tokenizer();
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+};
+
+// Held during a call on an object that serves one thread at a time; a second call is refused.
+class Busy {
+ public:
+  explicit Busy(std::atomic<bool>& flag) : flag_(flag), held_(!flag.exchange(true)) {}
+  ~Busy() {
+    if (held_) flag_.store(false);
+  }
+  Busy(const Busy&) = delete;
+  Busy& operator=(const Busy&) = delete;
+  Status status() const {
+    return held_ ? OkStatus() : StateError("the object is in use by another call");
+  }
+
+ private:
+  std::atomic<bool>& flag_;
+  bool held_;
+};
+
+}  // namespace krafla::capi
+
+struct krafla_runtime {
+  std::shared_ptr<krafla::Runtime> runtime;
+};
+
+struct krafla_model {
+  std::shared_ptr<krafla::capi::SharedModel> shared;
+};
+
+struct krafla_tokenizer {
+  std::shared_ptr<const void> owner;  // keeps the table's bytes: a model or an open file
+  std::shared_ptr<const krafla::Tokenizer> tokenizer;
+  std::string_view template_source;
+};
+
+struct krafla_template {
+  std::unique_ptr<krafla::ChatTemplate> chat_template;
+};
+
+struct krafla_rendered {
+  std::vector<krafla::TextRun> runs;
+  std::vector<krafla_piece> pieces;
+};
+
+struct krafla_session {
+  std::shared_ptr<krafla::capi::SharedModel> shared;
+  std::unique_ptr<krafla::Session> session;
+  mutable std::atomic<bool> busy{false};
+  int64_t reused = 0;
+  int64_t recomputed = 0;
+};
+
+struct krafla_sampler {
+  std::unique_ptr<krafla::Sampler> sampler;
+  mutable std::atomic<bool> busy{false};
+};
+
+#endif  // KRAFLA_CAPI_HANDLES_H_

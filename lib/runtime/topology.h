@@ -1,0 +1,38 @@
+// What the machine and its container grant this process: CPUs it may run on, physical cores among
+// them, a CPU quota (cgroup v1 or v2), and memory that is still to be had. Every function reads
+// below `root`
+// ("" is the real system), so that tests can lay out machines as folders.
+#ifndef KRAFLA_LIB_RUNTIME_TOPOLOGY_H_
+#define KRAFLA_LIB_RUNTIME_TOPOLOGY_H_
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace krafla {
+
+// CPUs of the calling thread's affinity mask, ascending; never empty.
+std::vector<int> AllowedCpus();
+
+// Physical cores that have a CPU in `allowed`. Where cores differ much (big.LITTLE, hybrid), only
+// the fast ones count: a slow core at the barrier holds up all.
+int32_t CountCores(const std::string& root, std::span<const int> allowed);
+
+// CPUs' worth of time that the tightest enclosing cgroup grants; nullopt: no limit found.
+std::optional<double> CpuQuota(const std::string& root);
+
+// CPUs that can run at once: the allowed ones, under the quota rounded up. At least 1.
+int32_t UsableCpus(const std::string& root, std::span<const int> allowed);
+
+// CountCores under UsableCpus, at least 1.
+int32_t UsableCores(const std::string& root, std::span<const int> allowed);
+
+// Memory and swap that the system and the enclosing cgroups can still give; UINT64_MAX where
+// unknown.
+uint64_t AvailableMemory(const std::string& root);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_RUNTIME_TOPOLOGY_H_

@@ -1,0 +1,99 @@
+// A session: the token ids it has read, their KV pages and recurrent state, and the logits that follow.
+// Not for two threads at once (the ABI refuses a second one); Cancel() alone may come from anywhere.
+// A call that fails or is cancelled leaves ids, state and logits as they were; only Step() keeps work.
+#ifndef KRAFLA_LIB_SESSION_SESSION_H_
+#define KRAFLA_LIB_SESSION_SESSION_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/model/driver.h"
+#include "lib/model/model.h"
+#include "lib/model/state.h"
+
+namespace krafla {
+
+struct SessionOptions {
+  int64_t context = 0;    // positions; 0: the smaller of 4096 and the model's maximum
+  KvType kv = KvType::kF16;
+  int64_t reserve = -1;   // positions whose pages are taken at creation; -1: the whole context
+  int64_t batch = 0;      // rows of one forward pass; 0: 256
+};
+
+// Bytes by kind that a session of these options takes at most, known before anything is allocated.
+struct SessionPlan {
+  uint64_t kv = 0;
+  uint64_t state = 0;
+  uint64_t scratch = 0;
+};
+StatusOr<SessionPlan> PlanSession(const Config& config, const SessionOptions& options, size_t threads);
+
+enum class WantLogits : int32_t { kLast = 0, kAll = 1, kNone = 2 };
+
+struct AppendOptions {
+  WantLogits logits = WantLogits::kLast;
+  // kAll: called in ascending position with the row that follows it; non-zero stops (CallbackError).
+  int (*on_logits)(void* user, int64_t position, const float* row, size_t n_vocab) = nullptr;
+  // Called between work items of a prompt, from the calling thread; non-zero stops (CallbackError).
+  int (*on_progress)(void* user, int64_t done, int64_t total) = nullptr;
+  void* user = nullptr;
+};
+
+struct CutReport {
+  int64_t length = 0;      // after the call
+  int64_t reused = 0;      // positions kept
+  int64_t recomputed = 0;  // positions read again from the ids to reach the length asked for
+};
+
+class Session {
+ public:
+  static StatusOr<std::unique_ptr<Session>> Create(std::shared_ptr<const Model> model,
+                                                   const SessionOptions& options);
+  ~Session();
+
+  // Ids outside the vocabulary: ArgumentError; too many for the context: ContextError, nothing computed.
+  Status Append(std::span<const int32_t> ids, const AppendOptions& options);
+
+  // The same in slices: Begin() checks and notes, each Step() works until `max_us` have passed (0: one
+  // work item; negative: to the end) and returns true when the ids are in. Between steps only Step(),
+  // Abandon() and the getters are allowed (StateError); Abandon() drops what was begun.
+  Status Begin(std::span<const int32_t> ids, const AppendOptions& options);
+  StatusOr<bool> Step(int64_t max_us);
+  void Abandon();
+
+  Status Truncate(int64_t length, CutReport* report);  // length <= length(); logits: those after the cut
+  StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
+
+  // May be called from any thread; the running call, or else the next one, returns CancelledError.
+  void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+
+  const std::shared_ptr<const Model>& model() const { return model_; }
+  std::span<const int32_t> ids() const { return ids_; }
+  int64_t length() const { return static_cast<int64_t>(ids_.size()); }
+  int64_t context() const { return options_.context; }
+  // Logits after the last id; empty before the first append, after kNone and after a cut that did not
+  // keep them (the next Append brings new ones; Truncate to a length > 0 recomputes its last row).
+  std::span<const float> logits() const { return logits_; }
+  uint64_t kv_bytes() const;  // of the pages this session holds, shared ones included
+
+  // One pass over rows of several sessions of one model: ids[i] is appended to sessions[i], each result
+  // bit-equal to an append alone. All or nothing.
+  static Status AppendBatch(std::span<Session* const> sessions,
+                            std::span<const std::span<const int32_t>> ids);
+
+ private:
+  Session() = default;
+  std::shared_ptr<const Model> model_;
+  SessionOptions options_;
+  std::vector<int32_t> ids_;
+  std::span<const float> logits_;
+  std::atomic<bool> cancel_{false};
+};
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_SESSION_SESSION_H_
