@@ -259,6 +259,7 @@ TEST_CASE("workers have names, block signals and keep the default float mode") {
   REQUIRE(sigismember(&mask, SIGINT) == 0);
 }
 
+#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need address space
 TEST_CASE("threads that cannot be made are an error, and those made have ended") {
   // The address space is the limit that counts for root as well.
   rlimit before;
@@ -278,6 +279,7 @@ TEST_CASE("threads that cannot be made are an error, and those made have ended")
   REQUIRE(Message(pool.status()).starts_with("threads: cannot start thread "));
   REQUIRE(RunOnce(*MakePool(2), 100, 1));
 }
+#endif
 
 // --- the host's parallel_for
 // ---------------------------------------------------------------------------
