@@ -1,5 +1,5 @@
-// The tensors of an open model in kernel layout: where the bytes of each matrix and vector are. Mapped
-// files are used in place; read files are copied once into the runtime's memory.
+// The tensors of an open model in kernel layout: where the bytes of each matrix and vector are.
+// Mapped files are used in place; read files are copied once into the runtime's memory.
 #ifndef KRAFLA_LIB_WEIGHTS_WEIGHTS_H_
 #define KRAFLA_LIB_WEIGHTS_WEIGHTS_H_
 
@@ -32,16 +32,17 @@ struct Vector {
   size_t size = 0;
 };
 
-// done and total in bytes; non-zero stops the load with CallbackError.
+// done and total in bytes of all tensors; those used in place are done at once, the others come in
+// steps of at most 4 MiB. Non-zero stops the load with CallbackError.
 using LoadProgress = int (*)(void* user, uint64_t done, uint64_t total);
 
 class Weights {
  public:
-  // Keeps the file. Where the source is in memory (mapped, or the host's with 64-byte alignment) tensors
-  // are used in place; otherwise each is read into one buffer of kind kWeights.
+  // Keeps the file. Where the source is in memory (mapped, or the host's with 64-byte alignment)
+  // tensors are used in place; otherwise each is read into one buffer of kind kWeights.
   static StatusOr<std::unique_ptr<Weights>> Load(std::shared_ptr<Runtime> runtime,
-                                                 std::unique_ptr<MlbFile> file, LoadProgress progress,
-                                                 void* user);
+                                                 std::unique_ptr<MlbFile> file,
+                                                 LoadProgress progress, void* user);
 
   // FileError names a missing tensor or a shape that is not the wanted one.
   StatusOr<Matrix> FindMatrix(std::string_view name, size_t rows, size_t cols) const;
@@ -54,19 +55,20 @@ class Weights {
   Weights() = default;
   std::shared_ptr<Runtime> runtime_;
   std::unique_ptr<MlbFile> file_;
-  std::vector<Buffer> buffers_;              // in the order of file().tensors(); empty where in place
+  std::vector<Buffer> buffers_;  // in the order of file().tensors(); empty where in place
   std::vector<const std::byte*> locations_;  // likewise
 };
 
-// y[t * ldy + row] for the tiles [tile_begin, tile_end) of m; the one place that picks a kernel by format.
-// Quantised formats read `blocks` ([n_tokens][cols / 32 rounded up], from kernels::quantize), others `x`.
+// y[t * ldy + row] for the tiles [tile_begin, tile_end) of m; the one place that picks a kernel by
+// format. Quantised formats read `blocks` ([n_tokens][cols / 32 rounded up], from
+// kernels::quantize), others `x`.
 struct Activations {
-  const float* x = nullptr;      // [n_tokens][ldx]
+  const float* x = nullptr;  // [n_tokens][ldx]
   size_t ldx = 0;
   const struct ActBlock* blocks = nullptr;
 };
-void Multiply(const Matrix& m, size_t tile_begin, size_t tile_end, const Activations& in, size_t n_tokens,
-              float* y, size_t ldy);
+void Multiply(const Matrix& m, size_t tile_begin, size_t tile_end, const Activations& in,
+              size_t n_tokens, float* y, size_t ldy);
 void GetRow(const Matrix& m, size_t row, float* y);
 
 }  // namespace krafla

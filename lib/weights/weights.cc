@@ -1,0 +1,145 @@
+// Loading places each tensor; finding one checks what the file says against what the architecture
+// wants. MlbFile has checked sizes and bounds already: a tensor's bytes are what its dims take.
+#include "lib/weights/weights.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace krafla {
+namespace {
+
+// Alignment that the kernels can use. A tensor may ask for more (experts: pages, for direct reads).
+constexpr uint64_t kMemoryAlignment = 64;
+// Between two of them a load cannot be stopped: some milliseconds on a slow disk.
+constexpr uint64_t kStepBytes = uint64_t{4} << 20;
+
+const std::byte* InPlace(const FileSource& source, const MlbTensor& tensor) {
+  if (source.data() == nullptr) return nullptr;
+  const std::byte* data = source.data() + tensor.offset;
+  const uint64_t alignment = std::min<uint64_t>(tensor.alignment, kMemoryAlignment);
+  return reinterpret_cast<uintptr_t>(data) % alignment == 0 ? data : nullptr;
+}
+
+class Progress {
+ public:
+  Progress(LoadProgress report, void* user, uint64_t total)
+      : report_(report), user_(user), total_(total) {}
+  Status Add(uint64_t bytes) {
+    done_ += bytes;
+    if (report_ == nullptr || total_ == 0 || report_(user_, done_, total_) == 0) return OkStatus();
+    return CallbackError("load: stopped by the progress callback at {} of {} bytes", done_, total_);
+  }
+
+ private:
+  const LoadProgress report_;
+  void* const user_;
+  const uint64_t total_;
+  uint64_t done_ = 0;
+};
+
+// Slices of experts come to lie one after another, without the gaps that they have in the file.
+Status ReadTensor(const FileSource& source, const MlbTensor& tensor, std::byte* out,
+                  Progress& progress) {
+  const uint64_t slices = MlbTensorSlices(tensor);
+  const uint64_t slice_bytes = tensor.bytes / slices;
+  for (uint64_t slice = 0; slice < slices; ++slice) {
+    const uint64_t offset = tensor.offset + slice * tensor.slice_stride;
+    for (uint64_t at = 0; at < slice_bytes; at += kStepBytes) {
+      const uint64_t n = std::min(kStepBytes, slice_bytes - at);
+      KRAFLA_RETURN_IF_ERROR(source.ReadAt(offset + at, out, static_cast<size_t>(n)));
+      out += n;
+      KRAFLA_RETURN_IF_ERROR(progress.Add(n));
+    }
+  }
+  return OkStatus();
+}
+
+std::string ShapeName(const std::array<uint64_t, 4>& dims) {
+  std::string name;
+  for (uint64_t dim : dims) {
+    if (dim == 0) break;
+    if (!name.empty()) name += 'x';
+    name += std::to_string(dim);
+  }
+  return name;
+}
+
+Status CheckTensor(const MlbFile& file, const MlbTensor* tensor, std::string_view name,
+                   uint32_t layout, const std::array<uint64_t, 4>& dims) {
+  const std::string& where = file.source().name();
+  if (tensor == nullptr) {
+    return FileError("{}: tensor {}: absent, want {}", where, name, ShapeName(dims));
+  }
+  if (tensor->dims != dims) {
+    return FileError("{}: tensor {}: {}, want {}", where, name, ShapeName(tensor->dims),
+                     ShapeName(dims));
+  }
+  if (tensor->layout != layout) {
+    return FileError("{}: tensor {}: layout id {}, want {}", where, name, tensor->layout, layout);
+  }
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Weights>> Weights::Load(std::shared_ptr<Runtime> runtime,
+                                                 std::unique_ptr<MlbFile> file,
+                                                 LoadProgress progress, void* user) {
+  std::unique_ptr<Weights> weights(new Weights());
+  const FileSource& source = file->source();
+  const std::span<const MlbTensor> tensors = file->tensors();
+  weights->buffers_.resize(tensors.size());
+  weights->locations_.resize(tensors.size());
+  uint64_t total = 0;
+  uint64_t to_read = 0;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    weights->locations_[i] = InPlace(source, tensors[i]);
+    total += tensors[i].bytes;
+    if (weights->locations_[i] == nullptr) to_read += tensors[i].bytes;
+  }
+  // All of it at once, before the first byte is read, so that a refusal names the whole need.
+  const std::string need = "weights of " + source.name();
+  if (to_read != 0) KRAFLA_RETURN_IF_ERROR(runtime->memory().Check(to_read, need.c_str()));
+
+  Progress reporter(progress, user, total);
+  KRAFLA_RETURN_IF_ERROR(reporter.Add(total - to_read));
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (weights->locations_[i] != nullptr) continue;
+    KRAFLA_ASSIGN_OR_RETURN(Buffer buffer,
+                            runtime->memory().Allocate(tensors[i].bytes, MemoryKind::kWeights,
+                                                       need.c_str(), kMemoryAlignment));
+    KRAFLA_RETURN_IF_ERROR(ReadTensor(source, tensors[i], buffer.data(), reporter));
+    weights->locations_[i] = buffer.data();
+    weights->buffers_[i] = std::move(buffer);
+  }
+  weights->runtime_ = std::move(runtime);
+  weights->file_ = std::move(file);
+  return weights;
+}
+
+StatusOr<Matrix> Weights::FindMatrix(std::string_view name, size_t rows, size_t cols) const {
+  const MlbTensor* tensor = file_->Tensor(name);
+  KRAFLA_RETURN_IF_ERROR(CheckTensor(*file_, tensor, name, kLayoutTiles, {rows, cols, 0, 0}));
+  KRAFLA_ASSIGN_OR_RETURN(const Format format, FormatFromId(tensor->type));
+  if (tensor->bytes != MatrixBytes(format, rows, cols)) {
+    return FileError("{}: tensor {}: {} bytes, want {}", file_->source().name(), name,
+                     tensor->bytes, MatrixBytes(format, rows, cols));
+  }
+  return Matrix{format, rows, cols, locations_[tensor - file_->tensors().data()]};
+}
+
+StatusOr<Vector> Weights::FindVector(std::string_view name, size_t size) const {
+  const MlbTensor* tensor = file_->Tensor(name);
+  KRAFLA_RETURN_IF_ERROR(CheckTensor(*file_, tensor, name, kLayoutPlain, {size, 0, 0, 0}));
+  if (tensor->type != static_cast<uint32_t>(Format::kF32) ||
+      tensor->bytes != size * sizeof(float)) {
+    return FileError("{}: tensor {}: type id {} of {} bytes, want f32 of {}",
+                     file_->source().name(), name, tensor->type, tensor->bytes,
+                     size * sizeof(float));
+  }
+  const std::byte* data = locations_[tensor - file_->tensors().data()];
+  return Vector{reinterpret_cast<const float*>(data), size};
+}
+
+}  // namespace krafla
