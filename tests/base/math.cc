@@ -178,11 +178,12 @@ TEST_CASE("the bits of a long walk through every function are fixed") {
   for (int i = 0; i < 100000; ++i) {
     add(Exp(points.Next(-750, 715)));
     add(Log(points.Next(0, 100)));
-    add(Pow(points.Next(0, 100), points.Next(-50, 50)));
+    const double base = points.Next(0, 100);  // the order of arguments is the compiler's choice
+    add(Pow(base, points.Next(-50, 50)));
     add(Sin(points.Next(-0x1p30, 0x1p30)));
     add(Cos(points.Next(-1000, 1000)));
   }
-  CHECK(hash == 0x94ddfb3a6c280772);
+  CHECK(hash == 0xd94225159758527e);
 }
 
 }  // namespace
