@@ -25,6 +25,7 @@ struct SharedModel {
   std::shared_ptr<const Model> model;
   std::vector<std::pair<std::string, std::string>> metadata;  // as text
   std::vector<std::string> tensor_names;
+  std::vector<int32_t> end_ids;
 
   // The model's tokenizer; NotFoundError where it carries none. Thread-safe.
   StatusOr<std::shared_ptr<const Tokenizer>> tokenizer();
@@ -33,6 +34,9 @@ struct SharedModel {
   std::mutex mutex_;
   std::shared_ptr<const Tokenizer> tokenizer_;
 };
+
+// Bounds and enums checked.
+StatusOr<SessionOptions> ToSessionOptions(const krafla_session_options& given);
 
 // Held during a call on an object that serves one thread at a time; a second call is refused.
 class Busy {

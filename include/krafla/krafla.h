@@ -381,8 +381,8 @@ typedef struct krafla_param_info {
   double min;
   double max;
   double default_value;
-  int32_t integer; /* non-zero: whole numbers only */
-  int32_t unused;
+  int32_t integer;      /* non-zero: whole numbers only */
+  int32_t min_excluded; /* non-zero: the value must be above min */
 } krafla_param_info;
 
 /* A new sampler is greedy: the highest logit, ties to the lower id. since 1 */

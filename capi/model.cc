@@ -1,0 +1,266 @@
+// krafla_model_* and krafla_plan_*.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+#include "lib/file/mlb.h"
+#include "lib/file/source.h"
+
+using namespace krafla;  // NOLINT: the definitions below are the global C functions
+using capi::Guard;
+
+namespace {
+
+std::string MetaText(const MetaValue& value) {
+  return std::visit(
+      [](const auto& v) -> std::string {
+        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) {
+          return v;
+        } else {
+          return fmt::format("{}", v);
+        }
+      },
+      value);
+}
+
+StatusOr<std::shared_ptr<Runtime>> RuntimeOf(krafla_runtime* runtime) {
+  if (runtime != nullptr) return runtime->runtime;
+  return Runtime::Create(RuntimeOptions{});
+}
+
+Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<FileSource> source,
+                  const krafla_model_options& options) {
+  KRAFLA_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
+  auto shared = std::make_shared<capi::SharedModel>();
+  KRAFLA_ASSIGN_OR_RETURN(
+      shared->model, Model::Open(std::move(owner), std::move(file), options.progress, options.user));
+  for (const MetaEntry& entry : shared->model->file().metadata()) {
+    shared->metadata.emplace_back(entry.key, MetaText(entry.value));
+  }
+  for (const int64_t id : shared->model->config().end_ids) {
+    shared->end_ids.push_back(static_cast<int32_t>(id));
+  }
+  for (const MlbTensor& tensor : shared->model->file().tensors()) {
+    shared->tensor_names.emplace_back(tensor.name);
+  }
+  *out = new krafla_model{std::move(shared)};
+  return OkStatus();
+}
+
+StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load) {
+  if (load == KRAFLA_LOAD_MAP) return OpenMapped(path);
+  if (load == KRAFLA_LOAD_READ) return OpenForReading(path);
+  return ArgumentError("krafla_model_options: load: got {}, want KRAFLA_LOAD_MAP or KRAFLA_LOAD_READ", load);
+}
+
+StatusOr<SessionOptions> SessionOptionsOf(const krafla_session_options* options) {
+  krafla_session_options given;
+  KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_session_options", &given));
+  return capi::ToSessionOptions(given);
+}
+
+void FillPlan(const SessionPlan& session, uint64_t mapped, uint64_t read, krafla_plan* plan) {
+  krafla_plan filled{};
+  filled.weights_mapped = mapped;
+  filled.weights_read = read;
+  filled.kv = session.kv;
+  filled.state = session.state;
+  filled.scratch = session.scratch;
+  filled.total = read + session.kv + session.state + session.scratch;
+  capi::WriteInfo(filled, plan);
+}
+
+uint64_t TensorBytes(const MlbFile& file) {
+  uint64_t bytes = 0;
+  for (const MlbTensor& tensor : file.tensors()) bytes += tensor.bytes;
+  return bytes;
+}
+
+}  // namespace
+
+namespace krafla::capi {
+
+StatusOr<std::shared_ptr<const Tokenizer>> SharedModel::tokenizer() {
+  std::lock_guard<std::mutex> lock(mutex_);
+  if (tokenizer_ == nullptr) {
+    if (model->tokenizer_table().empty()) {
+      return NotFoundError("tokenizer: {} carries none", model->file().source().name());
+    }
+    KRAFLA_ASSIGN_OR_RETURN(tokenizer_, Tokenizer::Open(model->tokenizer_table()));
+  }
+  return tokenizer_;
+}
+
+StatusOr<SessionOptions> ToSessionOptions(const krafla_session_options& given) {
+  SessionOptions options;
+  if (given.context < 0) return ArgumentError("context: got {}, want 0 or more", given.context);
+  if (given.batch < 0) return ArgumentError("batch: got {}, want 0 or more", given.batch);
+  if (given.has_reserve != 0 && given.reserve < 0) {
+    return ArgumentError("reserve: got {}, want 0 or more", given.reserve);
+  }
+  switch (given.kv) {
+    case KRAFLA_KV_F16: options.kv = KvType::kF16; break;
+    case KRAFLA_KV_F32: options.kv = KvType::kF32; break;
+    default: return ArgumentError("kv: got {}, want KRAFLA_KV_F16 or KRAFLA_KV_F32", given.kv);
+  }
+  options.context = given.context;
+  options.batch = given.batch;
+  if (given.has_reserve != 0) options.reserve = given.reserve;
+  return options;
+}
+
+}  // namespace krafla::capi
+
+extern "C" {
+
+int32_t krafla_model_open_path(krafla_model** out, krafla_runtime* runtime, const char* path,
+                               size_t path_length, const krafla_model_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
+    KRAFLA_ASSIGN_OR_RETURN(std::string_view name, capi::ReadString(path, path_length, "path"));
+    krafla_model_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, SourceOf(name, given.load));
+    return OpenSource(out, runtime, std::move(source), given);
+  });
+}
+
+int32_t krafla_model_open_memory(krafla_model** out, krafla_runtime* runtime, const void* data, size_t size,
+                                 const krafla_model_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(data);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
+    krafla_model_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
+    return OpenSource(out, runtime, OpenMemory(data, size), given);
+  });
+}
+
+int32_t krafla_model_open_reader(krafla_model** out, krafla_runtime* runtime, const krafla_reader* reader,
+                                 const krafla_model_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(reader);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
+    krafla_reader host;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(reader, "krafla_reader", &host));
+    KRAFLA_CHECK_POINTER(host.read);
+    krafla_model_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
+    return OpenSource(out, runtime, OpenCallback(host.read, host.user, host.size), given);
+  });
+}
+
+void krafla_model_free(krafla_model* model) { delete model; }
+
+int32_t krafla_model_get_info(const krafla_model* model, krafla_model_info* info) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_model_info"));
+    const Model& inner = *model->shared->model;
+    const Config& config = inner.config();
+    krafla_model_info filled{};
+    filled.arch = config.arch.c_str();
+    filled.name = config.name.c_str();
+    filled.n_vocab = static_cast<int32_t>(config.n_vocab);
+    filled.n_layers = static_cast<int32_t>(config.n_layers);
+    filled.n_embd = static_cast<int32_t>(config.n_embd);
+    filled.n_heads = static_cast<int32_t>(config.n_heads);
+    filled.n_kv_heads = static_cast<int32_t>(config.n_kv_heads);
+    filled.head_dim = static_cast<int32_t>(config.head_dim);
+    filled.has_tokenizer = inner.tokenizer_table().empty() ? 0 : 1;
+    filled.has_template = inner.chat_template().empty() ? 0 : 1;
+    filled.max_context = config.max_positions;
+    filled.weight_bytes = inner.weight_bytes();
+    filled.bytes_per_token = inner.bytes_per_token();
+    filled.macs_per_token = inner.macs_per_token();
+    filled.file_hash = inner.file().content_hash();
+    capi::WriteInfo(filled, info);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_model_get_end_ids(const krafla_model* model, const int32_t** ids, size_t* n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_CHECK_POINTER(ids);
+    KRAFLA_CHECK_POINTER(n);
+    *ids = model->shared->end_ids.data();
+    *n = model->shared->end_ids.size();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_model_get_metadata(const krafla_model* model, size_t i, const char** key, const char** value,
+                                  size_t* n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(model);
+    const auto& metadata = model->shared->metadata;
+    if (n != nullptr) *n = metadata.size();
+    if (i >= metadata.size()) return NotFoundError("metadata: entry {} of {}", i, metadata.size());
+    if (key != nullptr) *key = metadata[i].first.c_str();
+    if (value != nullptr) *value = metadata[i].second.c_str();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_model_get_tensor(const krafla_model* model, size_t i, krafla_tensor_info* info, size_t* n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_tensor_info"));
+    const std::span<const MlbTensor> tensors = model->shared->model->file().tensors();
+    if (n != nullptr) *n = tensors.size();
+    if (i >= tensors.size()) return NotFoundError("tensor: entry {} of {}", i, tensors.size());
+    KRAFLA_ASSIGN_OR_RETURN(const Format format, FormatFromId(tensors[i].type));
+    krafla_tensor_info filled{};
+    filled.name = model->shared->tensor_names[i].c_str();
+    filled.format = FormatName(format).data();
+    for (size_t d = 0; d < 4; ++d) filled.dims[d] = tensors[i].dims[d];
+    filled.bytes = tensors[i].bytes;
+    capi::WriteInfo(filled, info);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_plan_path(krafla_plan* plan, const char* path, size_t path_length,
+                         const krafla_model_options* model_options,
+                         const krafla_session_options* session_options) {
+  return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(plan, "krafla_plan"));
+    KRAFLA_ASSIGN_OR_RETURN(std::string_view name, capi::ReadString(path, path_length, "path"));
+    krafla_model_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(model_options, "krafla_model_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, SessionOptionsOf(session_options));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, SourceOf(name, given.load));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
+    KRAFLA_ASSIGN_OR_RETURN(const Config config, ConfigFromMetadata(*file));
+    KRAFLA_ASSIGN_OR_RETURN(const SessionPlan session,
+                            PlanSession(config, options, static_cast<size_t>(DefaultThreads())));
+    const bool mapped = file->source().data() != nullptr;
+    FillPlan(session, mapped ? file->source().size() : 0, mapped ? 0 : TensorBytes(*file), plan);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_plan_session(krafla_plan* plan, const krafla_model* model,
+                            const krafla_session_options* session_options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(plan, "krafla_plan"));
+    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, SessionOptionsOf(session_options));
+    const Model& inner = *model->shared->model;
+    KRAFLA_ASSIGN_OR_RETURN(const SessionPlan session,
+                            PlanSession(inner.config(), options, inner.runtime()->threads().size()));
+    const bool mapped = inner.file().source().data() != nullptr;
+    FillPlan(session, mapped ? inner.file().source().size() : 0,
+             mapped ? 0 : TensorBytes(inner.file()), plan);
+    return OkStatus();
+  });
+}
+
+}  // extern "C"

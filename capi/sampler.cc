@@ -1,0 +1,129 @@
+// krafla_sampler_*.
+#include <string>
+#include <vector>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+#include "lib/sampler/stage.h"
+
+using namespace krafla;  // NOLINT: the definitions below are the global C functions
+using capi::Busy;
+using capi::Guard;
+
+extern "C" {
+
+int32_t krafla_sampler_create(krafla_sampler** out, const krafla_sampler_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    krafla_sampler_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_sampler_options", &given));
+    auto sampler = std::make_unique<krafla_sampler>();
+    KRAFLA_ASSIGN_OR_RETURN(
+        sampler->sampler,
+        Sampler::Create(given.has_seed != 0 ? std::optional<uint64_t>(given.seed) : std::nullopt));
+    *out = sampler.release();
+    return OkStatus();
+  });
+}
+
+void krafla_sampler_free(krafla_sampler* sampler) { delete sampler; }
+
+int32_t krafla_sampler_add(krafla_sampler* sampler, const char* stage, size_t length,
+                           const krafla_param* params, size_t n_params) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    KRAFLA_ASSIGN_OR_RETURN(std::string_view name, capi::ReadString(stage, length, "stage"));
+    if (params == nullptr && n_params != 0) return ArgumentError("params: NULL with n {}", n_params);
+    if (n_params > 64) return ArgumentError("params: n {}: no stage has more than 64", n_params);
+    std::vector<SamplerParam> inner;
+    for (size_t i = 0; i < n_params; ++i) {
+      if (params[i].name == nullptr) return ArgumentError("params[{}].name is NULL", i);
+      inner.push_back({params[i].name, params[i].value});
+    }
+    Busy busy(sampler->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    return sampler->sampler->AddStage(name, inner);
+  });
+}
+
+int32_t krafla_sampler_param_at(size_t i, krafla_param_info* info) {
+  return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_param_info"));
+    size_t seen = 0;
+    for (const StageInfo& stage : AllStages()) {
+      if (i - seen >= stage.params.size()) {
+        seen += stage.params.size();
+        continue;
+      }
+      const StageParam& param = stage.params[i - seen];
+      krafla_param_info filled{};
+      filled.stage = stage.name.data();
+      filled.name = param.name.data();
+      filled.min = param.min;
+      filled.max = param.max;
+      filled.default_value = param.initial;
+      filled.integer = param.is_integer ? 1 : 0;
+      filled.min_excluded = param.min_excluded ? 1 : 0;
+      capi::WriteInfo(filled, info);
+      return OkStatus();
+    }
+    return NotFoundError("parameter: entry {} of {}", i, seen);
+  });
+}
+
+int32_t krafla_sampler_sample(krafla_sampler* sampler, const float* logits, size_t n, int32_t* id) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    KRAFLA_CHECK_POINTER(logits);
+    KRAFLA_CHECK_POINTER(id);
+    if (n > (size_t{1} << 31)) return ArgumentError("logits: n {} is absurd", n);
+    Busy busy(sampler->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    KRAFLA_ASSIGN_OR_RETURN(*id, sampler->sampler->Sample({logits, n}));
+    return OkStatus();
+  });
+}
+
+int32_t krafla_sampler_accept(krafla_sampler* sampler, int32_t id) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    Busy busy(sampler->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    return sampler->sampler->Accept(id);
+  });
+}
+
+int32_t krafla_sampler_reset(krafla_sampler* sampler) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    Busy busy(sampler->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    sampler->sampler->Reset();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_sampler_get_seed(const krafla_sampler* sampler, uint64_t* seed) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    KRAFLA_CHECK_POINTER(seed);
+    *seed = sampler->sampler->seed();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_sampler_clone(krafla_sampler** out, const krafla_sampler* sampler) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(sampler);
+    Busy busy(sampler->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    auto clone = std::make_unique<krafla_sampler>();
+    clone->sampler = sampler->sampler->Clone();
+    *out = clone.release();
+    return OkStatus();
+  });
+}
+
+}  // extern "C"

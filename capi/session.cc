@@ -1,0 +1,227 @@
+// krafla_session_*, but for generation (generate.cc).
+#include <vector>
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+
+using namespace krafla;  // NOLINT: the definitions below are the global C functions
+using capi::Busy;
+using capi::Guard;
+
+namespace {
+
+// No text or cache of any model is longer; keeps the arithmetic on lengths far from overflow.
+constexpr size_t kMaxIds = size_t{1} << 31;
+
+StatusOr<std::span<const int32_t>> ReadIds(const int32_t* ids, size_t n) {
+  if (ids == nullptr && n != 0) return ArgumentError("ids: NULL with n {}", n);
+  if (n > kMaxIds) return ArgumentError("ids: n {} is absurd", n);
+  return std::span<const int32_t>(ids, n);
+}
+
+StatusOr<AppendOptions> ReadAppendOptions(const krafla_append_options* options) {
+  krafla_append_options given;
+  KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_append_options", &given));
+  if (given.logits < KRAFLA_LOGITS_LAST || given.logits > KRAFLA_LOGITS_NONE) {
+    return ArgumentError("krafla_append_options: logits: got {}, want KRAFLA_LOGITS_*", given.logits);
+  }
+  if (given.logits == KRAFLA_LOGITS_ALL && given.on_logits == nullptr) {
+    return ArgumentError("krafla_append_options: KRAFLA_LOGITS_ALL wants on_logits");
+  }
+  AppendOptions inner;
+  inner.logits = static_cast<WantLogits>(given.logits);
+  inner.on_logits = given.on_logits;
+  inner.on_progress = given.on_progress;
+  inner.user = given.user;
+  return inner;
+}
+
+// What an append leaves in krafla_session_info: everything before it was reused.
+void NoteAppend(krafla_session* session, int64_t before) {
+  session->reused = before;
+  session->recomputed = 0;
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t krafla_session_create(krafla_session** out, const krafla_model* model,
+                              const krafla_session_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(model);
+    krafla_session_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_session_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions inner, capi::ToSessionOptions(given));
+    auto session = std::make_unique<krafla_session>();
+    session->shared = model->shared;
+    KRAFLA_ASSIGN_OR_RETURN(session->session, Session::Create(model->shared->model, inner));
+    *out = session.release();
+    return OkStatus();
+  });
+}
+
+void krafla_session_free(krafla_session* session) { delete session; }
+
+int32_t krafla_session_get_info(const krafla_session* session, krafla_session_info* info) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_session_info"));
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    krafla_session_info filled{};
+    filled.length = session->session->length();
+    filled.context = session->session->context();
+    filled.reused = session->reused;
+    filled.recomputed = session->recomputed;
+    filled.kv_bytes = session->session->kv_bytes();
+    capi::WriteInfo(filled, info);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_get_ids(const krafla_session* session, const int32_t** ids, size_t* n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_CHECK_POINTER(ids);
+    KRAFLA_CHECK_POINTER(n);
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    *ids = session->session->ids().data();
+    *n = session->session->ids().size();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_get_logits(const krafla_session* session, const float** row, size_t* n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_CHECK_POINTER(row);
+    KRAFLA_CHECK_POINTER(n);
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    const std::span<const float> logits = session->session->logits();
+    if (logits.empty()) return StateError("logits: the session has none: append with KRAFLA_LOGITS_LAST first");
+    *row = logits.data();
+    *n = logits.size();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_append(krafla_session* session, const int32_t* ids, size_t n,
+                              const krafla_append_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
+    KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    const int64_t before = session->session->length();
+    KRAFLA_RETURN_IF_ERROR(session->session->Append(span, inner));
+    NoteAppend(session, before);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_begin(krafla_session* session, const int32_t* ids, size_t n,
+                             const krafla_append_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
+    KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    const int64_t before = session->session->length();
+    KRAFLA_RETURN_IF_ERROR(session->session->Begin(span, inner));
+    NoteAppend(session, before);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_step(krafla_session* session, int64_t max_us) {
+  bool done = true;
+  const int32_t code = Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    KRAFLA_ASSIGN_OR_RETURN(done, session->session->Step(max_us));
+    return OkStatus();
+  });
+  return code == KRAFLA_OK && !done ? KRAFLA_PAUSED : code;
+}
+
+int32_t krafla_session_abandon(krafla_session* session) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    session->session->Abandon();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_append_batch(krafla_session* const* sessions, const int32_t* const* ids,
+                                    const size_t* n_ids, size_t n_sessions) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sessions);
+    KRAFLA_CHECK_POINTER(ids);
+    KRAFLA_CHECK_POINTER(n_ids);
+    if (n_sessions > kMaxIds) return ArgumentError("sessions: n {} is absurd", n_sessions);
+    std::vector<Session*> inner;
+    std::vector<std::span<const int32_t>> spans;
+    std::vector<std::unique_ptr<Busy>> held;
+    for (size_t i = 0; i < n_sessions; ++i) {
+      if (sessions[i] == nullptr) return ArgumentError("sessions[{}] is NULL", i);
+      KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids[i], n_ids[i]));
+      held.push_back(std::make_unique<Busy>(sessions[i]->busy));
+      KRAFLA_RETURN_IF_ERROR(held.back()->status());  // also a session named twice
+      inner.push_back(sessions[i]->session.get());
+      spans.push_back(span);
+    }
+    KRAFLA_RETURN_IF_ERROR(Session::AppendBatch(inner, spans));
+    for (size_t i = 0; i < n_sessions; ++i) {
+      NoteAppend(sessions[i], sessions[i]->session->length() - static_cast<int64_t>(n_ids[i]));
+    }
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_truncate(krafla_session* session, int64_t length) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    CutReport report;
+    KRAFLA_RETURN_IF_ERROR(session->session->Truncate(length, &report));
+    session->reused = report.reused;
+    session->recomputed = report.recomputed;
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_fork(krafla_session** out, const krafla_session* session) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(session);
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    auto fork = std::make_unique<krafla_session>();
+    fork->shared = session->shared;
+    KRAFLA_ASSIGN_OR_RETURN(fork->session, session->session->Fork(0));
+    fork->reused = fork->session->length();
+    *out = fork.release();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_cancel(krafla_session* session) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    session->session->Cancel();
+    return OkStatus();
+  });
+}
+
+}  // extern "C"

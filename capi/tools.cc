@@ -1,0 +1,63 @@
+// krafla_convert, krafla_check_file, krafla_measure_*: exported by libkrafla-tools only.
+#include "include/krafla/krafla_tools.h"
+
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+#include "lib/convert/convert.h"
+#include "lib/eval/machine.h"
+#include "lib/eval/perplexity.h"
+
+using namespace krafla;  // NOLINT: the definitions below are the global C functions
+using capi::Guard;
+
+extern "C" {
+
+int32_t krafla_measure_perplexity(krafla_perplexity* out, const krafla_model* model,
+                                  const krafla_tokenizer* tokenizer, const char* text, size_t length,
+                                  const krafla_session_options* session_options,
+                                  int (*progress)(void* user, uint64_t done, uint64_t total), void* user) {
+  return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(out, "krafla_perplexity"));
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view view, capi::ReadString(text, length, "text"));
+    krafla_session_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(session_options, "krafla_session_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, capi::ToSessionOptions(given));
+    std::shared_ptr<const Tokenizer> used;
+    if (tokenizer != nullptr) {
+      used = tokenizer->tokenizer;
+    } else {
+      KRAFLA_ASSIGN_OR_RETURN(used, model->shared->tokenizer());
+    }
+    KRAFLA_ASSIGN_OR_RETURN(
+        const Perplexity measured,
+        MeasurePerplexity(model->shared->model, *used, view, options, progress, user));
+    krafla_perplexity filled{};
+    filled.perplexity = measured.perplexity;
+    filled.targets = measured.targets;
+    filled.mean_nll = measured.mean_nll;
+    capi::WriteInfo(filled, out);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_measure_read(double* bytes_per_second, int32_t threads, uint64_t bytes) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(bytes_per_second);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
+    KRAFLA_ASSIGN_OR_RETURN(*bytes_per_second, MeasureReadBandwidth(threads, bytes));
+    return OkStatus();
+  });
+}
+
+int32_t krafla_measure_int8(double* macs_per_second, int32_t threads) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(macs_per_second);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
+    KRAFLA_ASSIGN_OR_RETURN(*macs_per_second, MeasureInt8Peak(threads));
+    return OkStatus();
+  });
+}
+
+}  // extern "C"

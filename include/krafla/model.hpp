@@ -1,0 +1,93 @@
+// krafla::Runtime and krafla::Model. Part of krafla.hpp; C++17.
+#ifndef KRAFLA_MODEL_HPP_
+#define KRAFLA_MODEL_HPP_
+
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "krafla/error.hpp"
+
+namespace krafla {
+
+namespace internal {
+template <typename T, void (*kFree)(T*)>
+struct Deleter {
+  void operator()(T* handle) const noexcept { kFree(handle); }
+};
+template <typename T, void (*kFree)(T*)>
+using Handle = std::unique_ptr<T, Deleter<T, kFree>>;
+}  // namespace internal
+
+// Threads, memory and log of one host; models keep what they need of it.
+class Runtime {
+ public:
+  explicit Runtime(const krafla_runtime_options& options = KRAFLA_RUNTIME_OPTIONS_INIT) {
+    krafla_runtime* handle = nullptr;
+    Check(krafla_runtime_create(&handle, &options));
+    handle_.reset(handle);
+  }
+  krafla_runtime_info info() const {
+    krafla_runtime_info info{};
+    info.struct_size = sizeof(info);
+    Check(krafla_runtime_get_info(handle_.get(), &info));
+    return info;
+  }
+  krafla_runtime* get() const noexcept { return handle_.get(); }
+
+ private:
+  internal::Handle<krafla_runtime, krafla_runtime_free> handle_;
+};
+
+// An open model, shared by any number of sessions and threads.
+class Model {
+ public:
+  static Model Open(std::string_view path, Runtime* runtime = nullptr,
+                    const krafla_model_options& options = KRAFLA_MODEL_OPTIONS_INIT) {
+    krafla_model* handle = nullptr;
+    Check(krafla_model_open_path(&handle, Get(runtime), path.data(), path.size(), &options));
+    return Model(handle);
+  }
+  // The bytes must outlive the model and all made from it.
+  static Model OpenMemory(const void* data, std::size_t size, Runtime* runtime = nullptr,
+                          const krafla_model_options& options = KRAFLA_MODEL_OPTIONS_INIT) {
+    krafla_model* handle = nullptr;
+    Check(krafla_model_open_memory(&handle, Get(runtime), data, size, &options));
+    return Model(handle);
+  }
+  static Model OpenReader(const krafla_reader& reader, Runtime* runtime = nullptr,
+                          const krafla_model_options& options = KRAFLA_MODEL_OPTIONS_INIT) {
+    krafla_model* handle = nullptr;
+    Check(krafla_model_open_reader(&handle, Get(runtime), &reader, &options));
+    return Model(handle);
+  }
+
+  krafla_model_info info() const {
+    krafla_model_info info{};
+    info.struct_size = sizeof(info);
+    Check(krafla_model_get_info(handle_.get(), &info));
+    return info;
+  }
+  std::vector<std::int32_t> end_ids() const {
+    const std::int32_t* ids = nullptr;
+    std::size_t n = 0;
+    Check(krafla_model_get_end_ids(handle_.get(), &ids, &n));
+    return {ids, ids + n};
+  }
+  krafla_plan Plan(const krafla_session_options& options = KRAFLA_SESSION_OPTIONS_INIT) const {
+    krafla_plan plan{};
+    plan.struct_size = sizeof(plan);
+    Check(krafla_plan_session(&plan, handle_.get(), &options));
+    return plan;
+  }
+  krafla_model* get() const noexcept { return handle_.get(); }
+
+ private:
+  explicit Model(krafla_model* handle) : handle_(handle) {}
+  static krafla_runtime* Get(Runtime* runtime) { return runtime == nullptr ? nullptr : runtime->get(); }
+  internal::Handle<krafla_model, krafla_model_free> handle_;
+};
+
+}  // namespace krafla
+
+#endif  // KRAFLA_MODEL_HPP_

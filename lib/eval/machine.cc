@@ -1,0 +1,107 @@
+// See machine.h.
+#include "lib/eval/machine.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <cstring>
+#include <memory>
+
+#include "kernels/kernels.h"
+#include "lib/runtime/thread_pool.h"
+
+namespace krafla {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double SecondsSince(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// A shared mapping of anonymous file pages: the page size and cache behaviour of a mapped model.
+class SharedPages {
+ public:
+  static StatusOr<std::unique_ptr<SharedPages>> Map(uint64_t bytes) {
+    const int fd = memfd_create("krafla-measure", MFD_CLOEXEC);
+    if (fd < 0) return IoError("measure: memfd_create: {}", std::strerror(errno));
+    void* data = MAP_FAILED;
+    if (ftruncate(fd, static_cast<off_t>(bytes)) == 0) {
+      data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    }
+    close(fd);
+    if (data == MAP_FAILED) return MemoryError("measure: mapping {} bytes: {}", bytes, std::strerror(errno));
+    return std::unique_ptr<SharedPages>(new SharedPages(data, bytes));
+  }
+  ~SharedPages() { munmap(data_, bytes_); }
+  SharedPages(const SharedPages&) = delete;
+  SharedPages& operator=(const SharedPages&) = delete;
+  unsigned char* data() const { return static_cast<unsigned char*>(data_); }
+
+ private:
+  SharedPages(void* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
+  void* data_;
+  uint64_t bytes_;
+};
+
+StatusOr<std::unique_ptr<ThreadPool>> PoolOf(int32_t threads) {
+  ThreadOptions options;
+  options.threads = threads;
+  return ThreadPool::Create(options);
+}
+
+}  // namespace
+
+StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes) {
+  if (bytes < (uint64_t{1} << 20)) return ArgumentError("measure: bytes: got {}, want 1 MiB or more", bytes);
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, PoolOf(threads));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<SharedPages> pages, SharedPages::Map(bytes));
+  std::memset(pages->data(), 1, bytes);
+  struct Job {
+    const unsigned char* data;
+    uint64_t piece;
+    std::atomic<uint64_t> sum{0};
+  } job{pages->data(), bytes / pool->size()};
+  double best = 0;
+  for (int pass = 0; pass < 5; ++pass) {
+    const Clock::time_point start = Clock::now();
+    pool->Run(pool->size(), 1,
+              [](void* context, size_t begin, size_t end, size_t) {
+                Job& j = *static_cast<Job*>(context);
+                for (size_t i = begin; i < end; ++i) {
+                  j.sum += kernels::measure_read(j.data + i * j.piece, j.piece);
+                }
+              },
+              &job);
+    best = std::max(best, static_cast<double>(job.piece * pool->size()) / SecondsSince(start));
+  }
+  return best;
+}
+
+StatusOr<double> MeasureInt8Peak(int32_t threads) {
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, PoolOf(threads));
+  double best = 0;
+  // Doubles the work until a pass is long against the clock and the threads' start.
+  for (uint64_t iterations = 1 << 12; iterations < (uint64_t{1} << 40); iterations *= 2) {
+    struct Job {
+      uint64_t iterations;
+      std::atomic<uint64_t> macs{0};
+    } job{iterations};
+    const Clock::time_point start = Clock::now();
+    pool->Run(pool->size(), 1,
+              [](void* context, size_t begin, size_t end, size_t) {
+                Job& j = *static_cast<Job*>(context);
+                for (size_t i = begin; i < end; ++i) j.macs += kernels::measure_int8(j.iterations);
+              },
+              &job);
+    const double seconds = SecondsSince(start);
+    best = std::max(best, static_cast<double>(job.macs.load()) / seconds);
+    if (seconds > 0.1) break;
+  }
+  return best;
+}
+
+}  // namespace krafla

@@ -1,0 +1,19 @@
+// What this machine can do at most: the rates that ml_bench sets speeds against.
+#ifndef KRAFLA_LIB_EVAL_MACHINE_H_
+#define KRAFLA_LIB_EVAL_MACHINE_H_
+
+#include <cstdint>
+
+#include "lib/base/status.h"
+
+namespace krafla {
+
+// Bytes a second over a buffer of `bytes` in small pages of a shared mapping, as a mapped model has.
+StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes);
+
+// Int8 multiply-adds a second of this build's dot product.
+StatusOr<double> MeasureInt8Peak(int32_t threads);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_EVAL_MACHINE_H_

@@ -1,0 +1,78 @@
+// See perplexity.h.
+#include "lib/eval/perplexity.h"
+
+#include <vector>
+
+#include "lib/base/math.h"
+
+namespace krafla {
+namespace {
+
+struct Scores {
+  std::span<const int32_t> chunk;
+  double sum = 0;
+  uint64_t targets = 0;
+};
+
+int Score(void* user, int64_t position, const float* row, size_t n_vocab) {
+  Scores& scores = *static_cast<Scores*>(user);
+  const size_t next = static_cast<size_t>(position) + 1;
+  if (next < scores.chunk.size()) {
+    scores.sum += NegativeLogLikelihood({row, n_vocab}, scores.chunk[next]);
+    ++scores.targets;
+  }
+  return 0;
+}
+
+}  // namespace
+
+double NegativeLogLikelihood(std::span<const float> logits, int32_t target) {
+  float max = logits[0];
+  for (const float logit : logits) max = logit > max ? logit : max;
+  double sum = 0;
+  for (const float logit : logits) sum += Exp(static_cast<double>(logit) - max);
+  return Log(sum) + max - logits[static_cast<size_t>(target)];
+}
+
+StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
+                                       std::string_view text, const SessionOptions& options,
+                                       LoadProgress progress, void* user) {
+  if (options.context < 4) return ArgumentError("perplexity: context: got {}, want 4 or more", options.context);
+  std::vector<int32_t> ids;
+  KRAFLA_RETURN_IF_ERROR(tokenizer.Encode(text, /*add_special=*/false, /*parse_special=*/false, &ids));
+  const size_t context = static_cast<size_t>(options.context);
+  const size_t n_bos = tokenizer.adds_bos() ? 1 : 0;
+  const size_t n_chunks = ids.size() / (context - n_bos);
+  if (n_chunks == 0) {
+    return ArgumentError("perplexity: the text has {} tokens, want {} or more", ids.size(), context - n_bos);
+  }
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(model, options));
+
+  std::vector<int32_t> chunk(context);
+  Scores scores;
+  AppendOptions read;
+  read.logits = WantLogits::kNone;
+  AppendOptions score;
+  score.logits = WantLogits::kAll;
+  score.on_logits = Score;
+  score.user = &scores;
+  for (size_t c = 0; c < n_chunks; ++c) {
+    if (n_bos != 0) chunk[0] = tokenizer.bos_id();
+    std::copy_n(ids.begin() + static_cast<ptrdiff_t>(c * (context - n_bos)), context - n_bos,
+                chunk.begin() + static_cast<ptrdiff_t>(n_bos));
+    scores.chunk = chunk;
+    KRAFLA_RETURN_IF_ERROR(session->Truncate(0, nullptr));
+    KRAFLA_RETURN_IF_ERROR(session->Append(scores.chunk.first(context / 2), read));
+    KRAFLA_RETURN_IF_ERROR(session->Append(scores.chunk.subspan(context / 2), score));
+    if (progress != nullptr && progress(user, c + 1, n_chunks) != 0) {
+      return CallbackError("perplexity: stopped by the progress callback");
+    }
+  }
+  Perplexity result;
+  result.targets = scores.targets;
+  result.mean_nll = scores.sum / static_cast<double>(scores.targets);
+  result.perplexity = Exp(result.mean_nll);
+  return result;
+}
+
+}  // namespace krafla

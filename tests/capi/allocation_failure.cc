@@ -1,0 +1,240 @@
+// Fails the n-th allocation, for every n, in each operation of the ABI. malloc itself is replaced here, so
+// that operator new, the libraries beneath and the C library are all counted; the host allocator hands
+// large buffers to the same malloc. After a failure: a code, nothing leaked, the object as it was.
+#include <dlfcn.h>
+#include <malloc.h>
+
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <functional>
+#include <string>
+
+#include "tests/capi/fixture.h"
+#include "tests/support/catch.h"
+
+extern "C" {
+void* __libc_malloc(size_t size);
+void __libc_free(void* data);
+void* __libc_calloc(size_t n, size_t size);
+void* __libc_realloc(void* data, size_t size);
+void* __libc_memalign(size_t alignment, size_t size);
+}
+
+namespace {
+
+std::atomic<bool> armed{false};
+std::atomic<int64_t> countdown{0};  // allocations until the one that fails; counts on below zero
+std::atomic<int64_t> live{0};       // blocks not yet freed
+
+bool Refuse() { return armed.load() && countdown.fetch_sub(1) == 0; }
+
+void* Counted(void* data) {
+  if (data != nullptr) ++live;
+  return data;
+}
+
+}  // namespace
+
+extern "C" {
+void* malloc(size_t size) { return Refuse() ? nullptr : Counted(__libc_malloc(size)); }
+void* calloc(size_t n, size_t size) { return Refuse() ? nullptr : Counted(__libc_calloc(n, size)); }
+void* realloc(void* data, size_t size) {
+  if (Refuse()) return nullptr;
+  if (data == nullptr) return Counted(__libc_realloc(data, size));
+  if (size == 0) --live;
+  return __libc_realloc(data, size);
+}
+void* memalign(size_t alignment, size_t size) {
+  return Refuse() ? nullptr : Counted(__libc_memalign(alignment, size));
+}
+void* aligned_alloc(size_t alignment, size_t size) { return memalign(alignment, size); }
+int posix_memalign(void** out, size_t alignment, size_t size) {
+  void* data = memalign(alignment, size);
+  if (data == nullptr) return 12;
+  *out = data;
+  return 0;
+}
+void free(void* data) {
+  if (data == nullptr) return;
+  --live;
+  __libc_free(data);
+}
+}
+
+namespace krafla::test {
+namespace {
+
+void* HostAllocate(void*, size_t bytes, size_t alignment) { return aligned_alloc(alignment, bytes); }
+void HostRelease(void*, void* data, size_t, size_t) { free(data); }
+
+RuntimeHandle CountedRuntime() {
+  krafla_runtime_options options = KRAFLA_RUNTIME_OPTIONS_INIT;
+  options.threads = 1;
+  options.allocate = HostAllocate;
+  options.release = HostRelease;
+  krafla_runtime* runtime = nullptr;
+  REQUIRE(krafla_runtime_create(&runtime, &options) == KRAFLA_OK);
+  return RuntimeHandle(runtime);
+}
+
+// Runs attempt() with the n-th allocation failing, for n = 0, 1, ... until it succeeds without having met
+// the failure. check() looks at the object after each failed attempt. Returns the number of attempts.
+int FailEach(const std::function<int32_t()>& attempt, const std::function<void()>& check) {
+  for (int n = 0;; ++n) {
+    const int64_t before = live.load();
+    countdown = n;
+    armed = true;
+    const int32_t code = attempt();
+    armed = false;
+    if (countdown.load() >= 0) {
+      REQUIRE(code == KRAFLA_OK);
+      return n;
+    }
+    INFO("allocation " << n << ": " << krafla_error_name(code) << ": " << krafla_error_message());
+    // A library may do without what it was refused (a cache, a faster path): then all is well.
+    if (code == KRAFLA_OK) continue;
+    REQUIRE((code == KRAFLA_E_MEMORY || code == KRAFLA_E_IO));
+    REQUIRE(live.load() == before);
+    check();
+  }
+}
+
+}  // namespace
+
+TEST_CASE("opening a model survives every failing allocation") {
+  const std::string& path = TinyModelPath();
+  RuntimeHandle runtime = CountedRuntime();
+  for (const int32_t load : {KRAFLA_LOAD_MAP, KRAFLA_LOAD_READ}) {
+    krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+    options.load = load;
+    krafla_model* model = nullptr;
+    const int n = FailEach(
+        [&] { return krafla_model_open_path(&model, runtime.get(), path.data(), path.size(), &options); },
+        [&] { REQUIRE(model == nullptr); });
+    REQUIRE(n > 10);
+    krafla_tokenizer* tokenizer = nullptr;
+    FailEach([&] { return krafla_tokenizer_from_model(&tokenizer, model); },
+             [&] { REQUIRE(tokenizer == nullptr); });
+    krafla_template* chat = nullptr;
+    FailEach([&] { return krafla_template_from_model(&chat, model); }, [&] { REQUIRE(chat == nullptr); });
+    const std::string json =
+        R"({"messages":[{"role":"user","content":"In the beginning"}],"add_generation_prompt":true})";
+    krafla_rendered* rendered = nullptr;
+    FailEach([&] { return krafla_template_render(&rendered, chat, tokenizer, json.data(), json.size()); },
+             [&] { REQUIRE(rendered == nullptr); });
+    const krafla_piece* pieces = nullptr;
+    size_t n_pieces = 0;
+    REQUIRE(krafla_rendered_get_pieces(rendered, &pieces, &n_pieces) == KRAFLA_OK);
+    int32_t ids[64];
+    size_t n_ids = 0;
+    FailEach([&] { return krafla_tokenizer_encode_pieces(tokenizer, pieces, n_pieces, 0, ids, 64, &n_ids); },
+             [] {});
+    REQUIRE(n_ids > 5);
+    krafla_rendered_free(rendered);
+    krafla_template_free(chat);
+    krafla_tokenizer_free(tokenizer);
+    krafla_model_free(model);
+  }
+}
+
+TEST_CASE("a session survives every failing allocation") {
+  RuntimeHandle runtime = CountedRuntime();
+  ModelHandle model = OpenTiny(runtime.get());
+  krafla_session_options options = KRAFLA_SESSION_OPTIONS_INIT;
+  options.context = 256;
+  options.has_reserve = 1;  // nothing reserved: appends must allocate
+  krafla_session* raw = nullptr;
+  FailEach([&] { return krafla_session_create(&raw, model.get(), &options); },
+           [&] { REQUIRE(raw == nullptr); });
+  SessionHandle session(raw);
+
+  FailEach([&] { return krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr); },
+           [&] { REQUIRE(Ids(session.get()).empty()); });
+  const std::vector<float> logits = Logits(session.get());
+  const auto unchanged = [&] {
+    REQUIRE(Ids(session.get()) == kPrompt);
+    REQUIRE(Logits(session.get()) == logits);
+  };
+
+  krafla_session* forked = nullptr;
+  FailEach([&] { return krafla_session_fork(&forked, session.get()); },
+           [&] {
+             REQUIRE(forked == nullptr);
+             unchanged();
+           });
+  SessionHandle fork(forked);
+  const std::vector<int32_t> more(40, 5);  // over the next page's border; copies the shared page
+  FailEach([&] { return krafla_session_append(fork.get(), more.data(), more.size(), nullptr); },
+           [&] {
+             REQUIRE(Ids(fork.get()) == kPrompt);
+             REQUIRE(Logits(fork.get()) == logits);
+             unchanged();
+           });
+  const std::vector<float> long_logits = Logits(fork.get());
+  FailEach([&] { return krafla_session_truncate(fork.get(), 30); },
+           [&] {
+             REQUIRE(Ids(fork.get()).size() == kPrompt.size() + more.size());
+             REQUIRE(Logits(fork.get()) == long_logits);
+           });
+  unchanged();
+}
+
+TEST_CASE("generation keeps what it did when an allocation fails") {
+  RuntimeHandle runtime = CountedRuntime();
+  ModelHandle model = OpenTiny(runtime.get());
+  SessionHandle session = MakeSession(model.get());
+  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
+  options.max_tokens = 8;
+  options.ignore_end = 1;
+
+  SessionHandle reference = MakeSession(model.get());
+  REQUIRE(krafla_session_append(reference.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  krafla_sampler* raw = nullptr;
+  REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
+  SamplerHandle sampler(raw);
+  REQUIRE(krafla_session_generate(reference.get(), sampler.get(), &options, nullptr) == KRAFLA_OK);
+  const std::vector<int32_t> expected = Ids(reference.get());
+
+  for (int n = 0;; ++n) {
+    REQUIRE(krafla_session_truncate(session.get(), static_cast<int64_t>(kPrompt.size())) == KRAFLA_OK);
+    REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
+    SamplerHandle fresh(raw);
+    krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;
+    countdown = n;
+    armed = true;
+    const int32_t code = krafla_session_generate(session.get(), fresh.get(), &options, &result);
+    armed = false;
+    const std::vector<int32_t> ids = Ids(session.get());
+    REQUIRE(ids.size() == kPrompt.size() + static_cast<size_t>(result.n_tokens));
+    REQUIRE(std::equal(ids.begin(), ids.end(), expected.begin()));
+    if (countdown.load() >= 0) {
+      REQUIRE(code == KRAFLA_OK);
+      REQUIRE(n > 0);
+      break;
+    }
+    if (code != KRAFLA_OK) REQUIRE(code == KRAFLA_E_MEMORY);
+  }
+}
+
+TEST_CASE("conversion survives every failing allocation and leaves no partial file") {
+  const std::string folder = CheckpointFolder();
+  const std::filesystem::path out_folder =
+      std::filesystem::temp_directory_path() / ("krafla-alloc-" + std::to_string(getpid()));
+  std::filesystem::create_directory(out_folder);
+  const std::string out = (out_folder / "tiny.mlb").string();
+  krafla_convert_options options = KRAFLA_CONVERT_OPTIONS_INIT;
+  options.kind = KRAFLA_CONVERT_HF;
+  options.input = folder.c_str();
+  options.output = out.c_str();
+  options.wtype = "q4";
+  const int n = FailEach([&] { return krafla_convert(&options); },
+                         [&] { REQUIRE(std::filesystem::is_empty(out_folder)); });
+  REQUIRE(n > 50);
+  REQUIRE(krafla_check_file(out.data(), out.size(), nullptr, nullptr) == KRAFLA_OK);
+  std::filesystem::remove_all(out_folder);
+}
+
+}  // namespace krafla::test
