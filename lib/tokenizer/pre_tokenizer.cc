@@ -1,0 +1,249 @@
+// One function a step kind. Cutting follows Hugging Face's find_matches and split: a list of
+// stretches, each a match or not, folded by the behaviour; what is empty is dropped at the end.
+#include "lib/tokenizer/pre_tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/utf8.h"
+#include "lib/tokenizer/byte_alphabet.h"
+#include "lib/tokenizer/unicode.h"
+
+namespace krafla {
+namespace {
+
+constexpr size_t kMaxText = size_t{1} << 31;
+
+// Folds stretches into words.
+class Folder {
+ public:
+  Folder(SplitBehavior behavior, bool invert, std::vector<WordRange>* out)
+      : behavior_(behavior), invert_(invert), out_(out), first_(out->size()) {}
+
+  void Add(size_t begin, size_t end, bool is_match) {
+    is_match ^= invert_;
+    const WordRange range = {static_cast<uint32_t>(begin), static_cast<uint32_t>(end)};
+    const bool has_last = out_->size() > first_;
+    switch (behavior_) {
+      case SplitBehavior::kRemoved:
+        if (!is_match) out_->push_back(range);
+        break;
+      case SplitBehavior::kIsolated:
+        out_->push_back(range);
+        break;
+      case SplitBehavior::kContiguous:
+        if (has_last && is_match == last_is_match_) {
+          out_->back().end = range.end;
+        } else {
+          out_->push_back(range);
+        }
+        break;
+      case SplitBehavior::kMergedWithPrevious:
+        if (has_last && is_match && !last_is_match_) {
+          out_->back().end = range.end;
+        } else {
+          out_->push_back(range);
+        }
+        break;
+      case SplitBehavior::kMergedWithNext:
+        if (has_last && !is_match && last_is_match_) {
+          out_->back().end = range.end;
+        } else {
+          out_->push_back(range);
+        }
+        break;
+    }
+    last_is_match_ = is_match;
+  }
+
+  void Finish() {
+    out_->erase(std::remove_if(out_->begin() + static_cast<ptrdiff_t>(first_), out_->end(),
+                               [](const WordRange& r) { return r.begin == r.end; }),
+                out_->end());
+  }
+
+ private:
+  const SplitBehavior behavior_;
+  const bool invert_;
+  std::vector<WordRange>* out_;
+  const size_t first_;
+  bool last_is_match_ = false;
+};
+
+Status SplitByPattern(const Pattern& pattern, SplitBehavior behavior, bool invert, Words* words) {
+  for (const WordRange& range : words->ranges) {
+    const std::string_view text = words->text.substr(range.begin, range.end - range.begin);
+    Folder folder(behavior, invert, &words->next_ranges);
+    Pattern::Matches matches(pattern, text, &words->pattern_scratch);
+    size_t previous = 0, begin = 0, end = 0;
+    for (;;) {
+      KRAFLA_ASSIGN_OR_RETURN(const bool found, matches.Next(&begin, &end));
+      if (!found) break;
+      if (previous != begin) folder.Add(range.begin + previous, range.begin + begin, false);
+      folder.Add(range.begin + begin, range.begin + end, true);
+      previous = end;
+    }
+    if (previous != text.size()) folder.Add(range.begin + previous, range.end, false);
+    folder.Finish();
+  }
+  std::swap(words->ranges, words->next_ranges);
+  return OkStatus();
+}
+
+void SplitByLiteral(std::string_view literal, SplitBehavior behavior, bool invert, Words* words) {
+  for (const WordRange& range : words->ranges) {
+    const std::string_view text = words->text.substr(range.begin, range.end - range.begin);
+    Folder folder(behavior, invert, &words->next_ranges);
+    size_t previous = 0;
+    while (!literal.empty()) {
+      const size_t at = text.find(literal, previous);
+      if (at == text.npos) break;
+      if (previous != at) folder.Add(range.begin + previous, range.begin + at, false);
+      folder.Add(range.begin + at, range.begin + at + literal.size(), true);
+      previous = at + literal.size();
+    }
+    if (previous != text.size()) folder.Add(range.begin + previous, range.end, false);
+    folder.Finish();
+  }
+  std::swap(words->ranges, words->next_ranges);
+}
+
+void SplitDigits(bool individual, Words* words) {
+  for (const WordRange& range : words->ranges) {
+    Folder folder(individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous, false,
+                  &words->next_ranges);
+    uint32_t previous = range.begin;
+    for (uint32_t at = range.begin; at < range.end;) {
+      const auto byte = static_cast<uint8_t>(words->text[at]);
+      if (byte < 0x80 && (byte < '0' || byte > '9')) {
+        ++at;
+        continue;
+      }
+      const CodePoint c = DecodeUtf8(words->text.substr(at, range.end - at));
+      if (IsNumeric(c.value)) {
+        if (previous != at) folder.Add(previous, at, false);
+        folder.Add(at, at + c.length, true);
+        previous = at + c.length;
+      }
+      at += c.length;
+    }
+    if (previous != range.end) folder.Add(previous, range.end, false);
+    folder.Finish();
+  }
+  std::swap(words->ranges, words->next_ranges);
+}
+
+// Rewrites every word: write(word, is first word, &buffer) appends what it becomes.
+template <typename Write>
+Status Rewrite(Words* words, Write write) {
+  words->next_buffer.clear();
+  words->next_buffer.reserve(words->text.size() + words->text.size() / 4);
+  for (size_t i = 0; i < words->ranges.size(); ++i) {
+    WordRange& range = words->ranges[i];
+    const size_t begin = words->next_buffer.size();
+    write(words->text.substr(range.begin, range.end - range.begin), i == 0, &words->next_buffer);
+    if (words->next_buffer.size() >= kMaxText) {
+      return ArgumentError("tokenizer: the text grows to 2 GiB or more");
+    }
+    range = {static_cast<uint32_t>(begin), static_cast<uint32_t>(words->next_buffer.size())};
+  }
+  std::swap(words->buffer, words->next_buffer);
+  words->text = words->buffer;
+  return OkStatus();
+}
+
+Status ReplaceSpaces(const StepView& step, bool at_start, Words* words) {
+  const auto scheme = static_cast<PrependScheme>(step.arg);
+  return Rewrite(words, [&](std::string_view word, bool is_first, std::string* out) {
+    const bool prepends = scheme == PrependScheme::kAlways ||
+                          (scheme == PrependScheme::kFirst && at_start && is_first);
+    if (prepends && !word.starts_with(step.text) && !word.starts_with(' ')) out->append(step.text);
+    for (char c : word) {
+      if (c == ' ') {
+        out->append(step.text);
+      } else {
+        out->push_back(c);
+      }
+    }
+  });
+}
+
+}  // namespace
+
+StatusOr<PreTokenizer> PreTokenizer::Make(std::vector<StepView> steps) {
+  PreTokenizer result;
+  for (StepView& step : steps) {
+    std::string_view source;
+    if (step.kind == StepKind::kSplitRegex) source = step.text;
+    if (step.kind == StepKind::kByteLevel && (step.flags & kUseRegex) != 0) source = kGpt2Pattern;
+    if ((step.kind == StepKind::kSplitRegex || step.kind == StepKind::kSplitLiteral) &&
+        step.arg > static_cast<uint32_t>(SplitBehavior::kContiguous)) {
+      return UnsupportedError("tokenizer: {}: unknown behaviour {}", StepName(step.kind), step.arg);
+    }
+    if (step.kind == StepKind::kMetaspace && (step.text.empty() || step.text.size() > 4)) {
+      return FileError("tokenizer: Metaspace: replacement of {} bytes, want one character",
+                       step.text.size());
+    }
+    std::unique_ptr<Pattern> pattern;
+    if (!source.empty()) {
+      KRAFLA_ASSIGN_OR_RETURN(pattern, Pattern::Compile(source));
+    }
+    result.steps_.push_back({step, std::move(pattern)});
+  }
+  result.gives_bytes_ = !steps.empty() && steps.back().kind == StepKind::kByteLevel;
+  return result;
+}
+
+Status PreTokenizer::Run(std::string_view text, bool at_start, Words* words) const {
+  words->text = text;
+  words->ranges.clear();
+  if (!text.empty()) words->ranges.push_back({0, static_cast<uint32_t>(text.size())});
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    KRAFLA_RETURN_IF_ERROR(RunStep(steps_[i], i + 1 == steps_.size(), at_start, words));
+  }
+  return OkStatus();
+}
+
+Status PreTokenizer::RunStep(const CompiledStep& compiled, bool is_last, bool at_start,
+                             Words* words) const {
+  const StepView& step = compiled.step;
+  words->next_ranges.clear();
+  switch (step.kind) {
+    case StepKind::kDigits:
+      SplitDigits((step.flags & kIndividualDigits) != 0, words);
+      return OkStatus();
+    case StepKind::kSplitLiteral:
+      SplitByLiteral(step.text, static_cast<SplitBehavior>(step.arg), (step.flags & kInvert) != 0,
+                     words);
+      return OkStatus();
+    case StepKind::kSplitRegex:
+      if (compiled.pattern == nullptr) return OkStatus();  // the empty pattern cuts nothing
+      return SplitByPattern(*compiled.pattern, static_cast<SplitBehavior>(step.arg),
+                            (step.flags & kInvert) != 0, words);
+    case StepKind::kMetaspace:
+      KRAFLA_RETURN_IF_ERROR(ReplaceSpaces(step, at_start, words));
+      if ((step.flags & kMetaspaceSplit) != 0) {
+        SplitByLiteral(step.text, SplitBehavior::kMergedWithNext, false, words);
+      }
+      return OkStatus();
+    case StepKind::kByteLevel:
+      if ((step.flags & kAddPrefixSpace) != 0) {
+        KRAFLA_RETURN_IF_ERROR(Rewrite(words, [](std::string_view word, bool, std::string* out) {
+          if (!word.starts_with(' ')) out->push_back(' ');
+          out->append(word);
+        }));
+      }
+      if (compiled.pattern != nullptr) {
+        KRAFLA_RETURN_IF_ERROR(
+            SplitByPattern(*compiled.pattern, SplitBehavior::kIsolated, false, words));
+      }
+      if (is_last) return OkStatus();
+      return Rewrite(words, [](std::string_view word, bool, std::string* out) {
+        AppendByteLetters(word, out);
+      });
+    default:
+      return InternalError("tokenizer: {} is no pre-tokenizer", StepName(step.kind));
+  }
+}
+
+}  // namespace krafla
