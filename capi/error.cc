@@ -12,22 +12,38 @@ thread_local char error_message[kMessageSize];
 
 int32_t CodeOf(absl::StatusCode code) {
   switch (code) {
-    case absl::StatusCode::kOk: return KRAFLA_OK;
-    case absl::StatusCode::kInvalidArgument: return KRAFLA_E_ARGUMENT;
-    case absl::StatusCode::kResourceExhausted: return KRAFLA_E_MEMORY;
-    case absl::StatusCode::kPermissionDenied: return KRAFLA_E_BUDGET;
-    case absl::StatusCode::kUnavailable: return KRAFLA_E_IO;
-    case absl::StatusCode::kDataLoss: return KRAFLA_E_FILE;
-    case absl::StatusCode::kUnimplemented: return KRAFLA_E_UNSUPPORTED;
-    case absl::StatusCode::kUnauthenticated: return KRAFLA_E_CPU;
-    case absl::StatusCode::kCancelled: return KRAFLA_E_CANCELLED;
-    case absl::StatusCode::kAborted: return KRAFLA_E_CALLBACK;
-    case absl::StatusCode::kOutOfRange: return KRAFLA_E_CONTEXT;
-    case absl::StatusCode::kFailedPrecondition: return KRAFLA_E_STATE;
-    case absl::StatusCode::kNotFound: return KRAFLA_E_NOT_FOUND;
-    case absl::StatusCode::kUnknown: return KRAFLA_E_TEMPLATE;
-    case absl::StatusCode::kAlreadyExists: return KRAFLA_E_BUFFER;
-    default: return KRAFLA_E_INTERNAL;
+    case absl::StatusCode::kOk:
+      return KRAFLA_OK;
+    case absl::StatusCode::kInvalidArgument:
+      return KRAFLA_E_ARGUMENT;
+    case absl::StatusCode::kResourceExhausted:
+      return KRAFLA_E_MEMORY;
+    case absl::StatusCode::kPermissionDenied:
+      return KRAFLA_E_BUDGET;
+    case absl::StatusCode::kUnavailable:
+      return KRAFLA_E_IO;
+    case absl::StatusCode::kDataLoss:
+      return KRAFLA_E_FILE;
+    case absl::StatusCode::kUnimplemented:
+      return KRAFLA_E_UNSUPPORTED;
+    case absl::StatusCode::kUnauthenticated:
+      return KRAFLA_E_CPU;
+    case absl::StatusCode::kCancelled:
+      return KRAFLA_E_CANCELLED;
+    case absl::StatusCode::kAborted:
+      return KRAFLA_E_CALLBACK;
+    case absl::StatusCode::kOutOfRange:
+      return KRAFLA_E_CONTEXT;
+    case absl::StatusCode::kFailedPrecondition:
+      return KRAFLA_E_STATE;
+    case absl::StatusCode::kNotFound:
+      return KRAFLA_E_NOT_FOUND;
+    case absl::StatusCode::kUnknown:
+      return KRAFLA_E_TEMPLATE;
+    case absl::StatusCode::kAlreadyExists:
+      return KRAFLA_E_BUFFER;
+    default:
+      return KRAFLA_E_INTERNAL;
   }
 }
 
@@ -65,24 +81,42 @@ const char* krafla_error_message(void) { return capi::error_message; }
 
 const char* krafla_error_name(int32_t code) {
   switch (code) {
-    case KRAFLA_OK: return "KRAFLA_OK";
-    case KRAFLA_PAUSED: return "KRAFLA_PAUSED";
-    case KRAFLA_E_ARGUMENT: return "KRAFLA_E_ARGUMENT";
-    case KRAFLA_E_MEMORY: return "KRAFLA_E_MEMORY";
-    case KRAFLA_E_BUDGET: return "KRAFLA_E_BUDGET";
-    case KRAFLA_E_IO: return "KRAFLA_E_IO";
-    case KRAFLA_E_FILE: return "KRAFLA_E_FILE";
-    case KRAFLA_E_UNSUPPORTED: return "KRAFLA_E_UNSUPPORTED";
-    case KRAFLA_E_CPU: return "KRAFLA_E_CPU";
-    case KRAFLA_E_CANCELLED: return "KRAFLA_E_CANCELLED";
-    case KRAFLA_E_CALLBACK: return "KRAFLA_E_CALLBACK";
-    case KRAFLA_E_CONTEXT: return "KRAFLA_E_CONTEXT";
-    case KRAFLA_E_STATE: return "KRAFLA_E_STATE";
-    case KRAFLA_E_NOT_FOUND: return "KRAFLA_E_NOT_FOUND";
-    case KRAFLA_E_TEMPLATE: return "KRAFLA_E_TEMPLATE";
-    case KRAFLA_E_BUFFER: return "KRAFLA_E_BUFFER";
-    case KRAFLA_E_INTERNAL: return "KRAFLA_E_INTERNAL";
-    default: return "KRAFLA_E_UNKNOWN";
+    case KRAFLA_OK:
+      return "KRAFLA_OK";
+    case KRAFLA_PAUSED:
+      return "KRAFLA_PAUSED";
+    case KRAFLA_E_ARGUMENT:
+      return "KRAFLA_E_ARGUMENT";
+    case KRAFLA_E_MEMORY:
+      return "KRAFLA_E_MEMORY";
+    case KRAFLA_E_BUDGET:
+      return "KRAFLA_E_BUDGET";
+    case KRAFLA_E_IO:
+      return "KRAFLA_E_IO";
+    case KRAFLA_E_FILE:
+      return "KRAFLA_E_FILE";
+    case KRAFLA_E_UNSUPPORTED:
+      return "KRAFLA_E_UNSUPPORTED";
+    case KRAFLA_E_CPU:
+      return "KRAFLA_E_CPU";
+    case KRAFLA_E_CANCELLED:
+      return "KRAFLA_E_CANCELLED";
+    case KRAFLA_E_CALLBACK:
+      return "KRAFLA_E_CALLBACK";
+    case KRAFLA_E_CONTEXT:
+      return "KRAFLA_E_CONTEXT";
+    case KRAFLA_E_STATE:
+      return "KRAFLA_E_STATE";
+    case KRAFLA_E_NOT_FOUND:
+      return "KRAFLA_E_NOT_FOUND";
+    case KRAFLA_E_TEMPLATE:
+      return "KRAFLA_E_TEMPLATE";
+    case KRAFLA_E_BUFFER:
+      return "KRAFLA_E_BUFFER";
+    case KRAFLA_E_INTERNAL:
+      return "KRAFLA_E_INTERNAL";
+    default:
+      return "KRAFLA_E_UNKNOWN";
   }
 }
 

@@ -138,17 +138,20 @@ class Generation {
 extern "C" {
 
 int32_t krafla_session_generate(krafla_session* session, krafla_sampler* sampler,
-                                const krafla_generate_options* options, krafla_generate_result* result) {
+                                const krafla_generate_options* options,
+                                krafla_generate_result* result) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(session);
     KRAFLA_CHECK_POINTER(sampler);
     krafla_generate_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_generate_options", &given));
     if (given.max_tokens < 0) {
-      return ArgumentError("krafla_generate_options: max_tokens: got {}, want 0 or more", given.max_tokens);
+      return ArgumentError("krafla_generate_options: max_tokens: got {}, want 0 or more",
+                           given.max_tokens);
     }
     if (given.n_end_ids > 4096 || (given.end_ids == nullptr && given.n_end_ids != 0)) {
-      return ArgumentError("krafla_generate_options: end_ids: NULL or absurd with n {}", given.n_end_ids);
+      return ArgumentError("krafla_generate_options: end_ids: NULL or absurd with n {}",
+                           given.n_end_ids);
     }
     if (result != nullptr) {
       KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(result, "krafla_generate_result"));

@@ -1,6 +1,6 @@
-// The one door between the C ABI and the library: Guard() runs a lambda that returns a Status, under
-// the default float mode, lets no exception out, and turns the result into a code and a message in a
-// fixed thread-local buffer (so that it works when memory has run out).
+// The one door between the C ABI and the library: Guard() runs a lambda that returns a Status,
+// under the default float mode, lets no exception out, and turns the result into a code and a
+// message in a fixed thread-local buffer (so that it works when memory has run out).
 #ifndef KRAFLA_CAPI_GUARD_H_
 #define KRAFLA_CAPI_GUARD_H_
 
@@ -15,7 +15,7 @@
 namespace krafla::capi {
 
 void SetErrorMessage(std::string_view text) noexcept;
-Status CheckCpu();      // CpuError where this build does not run here
+Status CheckCpu();                              // CpuError where this build does not run here
 int32_t Report(const Status& status) noexcept;  // the code; keeps the message of a failure
 
 template <typename Function>
@@ -36,9 +36,10 @@ int32_t Guard(Function&& function) noexcept {
 }
 
 // KRAFLA_CHECK_POINTER(model) names the argument that must not be NULL.
-#define KRAFLA_CHECK_POINTER(argument)                                                      \
-  do {                                                                                      \
-    if ((argument) == nullptr) return ::krafla::ArgumentError("{}: {} is NULL", __func__, #argument); \
+#define KRAFLA_CHECK_POINTER(argument)                                       \
+  do {                                                                       \
+    if ((argument) == nullptr)                                               \
+      return ::krafla::ArgumentError("{}: {} is NULL", __func__, #argument); \
   } while (0)
 
 }  // namespace krafla::capi

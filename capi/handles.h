@@ -1,5 +1,5 @@
-// What the opaque handles hold. Everything shared is a shared_ptr, so that handles may be freed in any
-// order: a session keeps its model, a model its runtime and file.
+// What the opaque handles hold. Everything shared is a shared_ptr, so that handles may be freed in
+// any order: a session keeps its model, a model its runtime and file.
 #ifndef KRAFLA_CAPI_HANDLES_H_
 #define KRAFLA_CAPI_HANDLES_H_
 

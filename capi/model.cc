@@ -35,8 +35,8 @@ Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<F
   KRAFLA_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
   auto shared = std::make_shared<capi::SharedModel>();
-  KRAFLA_ASSIGN_OR_RETURN(
-      shared->model, Model::Open(std::move(owner), std::move(file), options.progress, options.user));
+  KRAFLA_ASSIGN_OR_RETURN(shared->model, Model::Open(std::move(owner), std::move(file),
+                                                     options.progress, options.user));
   for (const MetaEntry& entry : shared->model->file().metadata()) {
     shared->metadata.emplace_back(entry.key, MetaText(entry.value));
   }
@@ -53,7 +53,8 @@ Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<F
 StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load) {
   if (load == KRAFLA_LOAD_MAP) return OpenMapped(path);
   if (load == KRAFLA_LOAD_READ) return OpenForReading(path);
-  return ArgumentError("krafla_model_options: load: got {}, want KRAFLA_LOAD_MAP or KRAFLA_LOAD_READ", load);
+  return ArgumentError(
+      "krafla_model_options: load: got {}, want KRAFLA_LOAD_MAP or KRAFLA_LOAD_READ", load);
 }
 
 StatusOr<SessionOptions> SessionOptionsOf(const krafla_session_options* options) {
@@ -102,9 +103,14 @@ StatusOr<SessionOptions> ToSessionOptions(const krafla_session_options& given) {
     return ArgumentError("reserve: got {}, want 0 or more", given.reserve);
   }
   switch (given.kv) {
-    case KRAFLA_KV_F16: options.kv = KvType::kF16; break;
-    case KRAFLA_KV_F32: options.kv = KvType::kF32; break;
-    default: return ArgumentError("kv: got {}, want KRAFLA_KV_F16 or KRAFLA_KV_F32", given.kv);
+    case KRAFLA_KV_F16:
+      options.kv = KvType::kF16;
+      break;
+    case KRAFLA_KV_F32:
+      options.kv = KvType::kF32;
+      break;
+    default:
+      return ArgumentError("kv: got {}, want KRAFLA_KV_F16 or KRAFLA_KV_F32", given.kv);
   }
   options.context = given.context;
   options.batch = given.batch;
@@ -129,8 +135,8 @@ int32_t krafla_model_open_path(krafla_model** out, krafla_runtime* runtime, cons
   });
 }
 
-int32_t krafla_model_open_memory(krafla_model** out, krafla_runtime* runtime, const void* data, size_t size,
-                                 const krafla_model_options* options) {
+int32_t krafla_model_open_memory(krafla_model** out, krafla_runtime* runtime, const void* data,
+                                 size_t size, const krafla_model_options* options) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(out);
     KRAFLA_CHECK_POINTER(data);
@@ -141,8 +147,8 @@ int32_t krafla_model_open_memory(krafla_model** out, krafla_runtime* runtime, co
   });
 }
 
-int32_t krafla_model_open_reader(krafla_model** out, krafla_runtime* runtime, const krafla_reader* reader,
-                                 const krafla_model_options* options) {
+int32_t krafla_model_open_reader(krafla_model** out, krafla_runtime* runtime,
+                                 const krafla_reader* reader, const krafla_model_options* options) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(out);
     KRAFLA_CHECK_POINTER(reader);
@@ -196,8 +202,8 @@ int32_t krafla_model_get_end_ids(const krafla_model* model, const int32_t** ids,
   });
 }
 
-int32_t krafla_model_get_metadata(const krafla_model* model, size_t i, const char** key, const char** value,
-                                  size_t* n) {
+int32_t krafla_model_get_metadata(const krafla_model* model, size_t i, const char** key,
+                                  const char** value, size_t* n) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(model);
     const auto& metadata = model->shared->metadata;
@@ -209,7 +215,8 @@ int32_t krafla_model_get_metadata(const krafla_model* model, size_t i, const cha
   });
 }
 
-int32_t krafla_model_get_tensor(const krafla_model* model, size_t i, krafla_tensor_info* info, size_t* n) {
+int32_t krafla_model_get_tensor(const krafla_model* model, size_t i, krafla_tensor_info* info,
+                                size_t* n) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(model);
     KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_tensor_info"));
@@ -254,8 +261,9 @@ int32_t krafla_plan_session(krafla_plan* plan, const krafla_model* model,
     KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(plan, "krafla_plan"));
     KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, SessionOptionsOf(session_options));
     const Model& inner = *model->shared->model;
-    KRAFLA_ASSIGN_OR_RETURN(const SessionPlan session,
-                            PlanSession(inner.config(), options, inner.runtime()->threads().size()));
+    KRAFLA_ASSIGN_OR_RETURN(
+        const SessionPlan session,
+        PlanSession(inner.config(), options, inner.runtime()->threads().size()));
     const bool mapped = inner.file().source().data() != nullptr;
     FillPlan(session, mapped ? inner.file().source().size() : 0,
              mapped ? 0 : TensorBytes(inner.file()), plan);

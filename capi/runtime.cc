@@ -15,11 +15,12 @@ int32_t krafla_runtime_create(krafla_runtime** out, const krafla_runtime_options
     krafla_runtime_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_runtime_options", &given));
     if ((given.allocate == nullptr) != (given.release == nullptr)) {
-      return ArgumentError("krafla_runtime_options: allocate and release: got one, want both or neither");
+      return ArgumentError(
+          "krafla_runtime_options: allocate and release: got one, want both or neither");
     }
     if (given.log_level < 0 || given.log_level > KRAFLA_LOG_DEBUG) {
-      return ArgumentError("krafla_runtime_options: log_level: got {}, want 0 to {}", given.log_level,
-                           +KRAFLA_LOG_DEBUG);
+      return ArgumentError("krafla_runtime_options: log_level: got {}, want 0 to {}",
+                           given.log_level, +KRAFLA_LOG_DEBUG);
     }
     RuntimeOptions inner;
     inner.threads = {given.threads, given.parallel_for, given.parallel_for_user};

@@ -34,7 +34,8 @@ int32_t krafla_sampler_add(krafla_sampler* sampler, const char* stage, size_t le
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(sampler);
     KRAFLA_ASSIGN_OR_RETURN(std::string_view name, capi::ReadString(stage, length, "stage"));
-    if (params == nullptr && n_params != 0) return ArgumentError("params: NULL with n {}", n_params);
+    if (params == nullptr && n_params != 0)
+      return ArgumentError("params: NULL with n {}", n_params);
     if (n_params > 64) return ArgumentError("params: n {}: no stage has more than 64", n_params);
     std::vector<SamplerParam> inner;
     for (size_t i = 0; i < n_params; ++i) {

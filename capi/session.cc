@@ -24,7 +24,8 @@ StatusOr<AppendOptions> ReadAppendOptions(const krafla_append_options* options) 
   krafla_append_options given;
   KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_append_options", &given));
   if (given.logits < KRAFLA_LOGITS_LAST || given.logits > KRAFLA_LOGITS_NONE) {
-    return ArgumentError("krafla_append_options: logits: got {}, want KRAFLA_LOGITS_*", given.logits);
+    return ArgumentError("krafla_append_options: logits: got {}, want KRAFLA_LOGITS_*",
+                         given.logits);
   }
   if (given.logits == KRAFLA_LOGITS_ALL && given.on_logits == nullptr) {
     return ArgumentError("krafla_append_options: KRAFLA_LOGITS_ALL wants on_logits");
@@ -103,7 +104,8 @@ int32_t krafla_session_get_logits(const krafla_session* session, const float** r
     Busy busy(session->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
     const std::span<const float> logits = session->session->logits();
-    if (logits.empty()) return StateError("logits: the session has none: append with KRAFLA_LOGITS_LAST first");
+    if (logits.empty())
+      return StateError("logits: the session has none: append with KRAFLA_LOGITS_LAST first");
     *row = logits.data();
     *n = logits.size();
     return OkStatus();

@@ -1,6 +1,7 @@
-// Size-versioned structs. A caller built with an older header passes a shorter struct: the fields it does
-// not have are defaults. A newer caller passes a longer one: its tail must be zero, since it asks for
-// what this library does not know. Info structs are never written beyond the caller's struct_size.
+// Size-versioned structs. A caller built with an older header passes a shorter struct: the fields
+// it does not have are defaults. A newer caller passes a longer one: its tail must be zero, since
+// it asks for what this library does not know. Info structs are never written beyond the caller's
+// struct_size.
 #ifndef KRAFLA_CAPI_STRUCTS_H_
 #define KRAFLA_CAPI_STRUCTS_H_
 
@@ -13,7 +14,8 @@
 
 namespace krafla::capi {
 
-// Far beyond any struct of any version: a larger struct_size is garbage, and reading that far would fault.
+// Far beyond any struct of any version: a larger struct_size is garbage, and reading that far would
+// fault.
 inline constexpr size_t kMaxStructSize = 4096;
 
 // Copies the caller's options over *out, which holds zeros. A null pointer leaves the defaults.
@@ -24,15 +26,18 @@ Status ReadOptions(const T* options, const char* name, T* out) {
   if (options == nullptr) return OkStatus();
   const size_t size = options->struct_size;
   if (size < sizeof(size_t) || size > kMaxStructSize) {
-    return ArgumentError("{}: struct_size is {}, want {} (use the _INIT macro)", name, size, sizeof(T));
+    return ArgumentError("{}: struct_size is {}, want {} (use the _INIT macro)", name, size,
+                         sizeof(T));
   }
   std::memcpy(static_cast<void*>(out), options, std::min(size, sizeof(T)));
   out->struct_size = sizeof(T);
   const char* bytes = reinterpret_cast<const char*>(options);
   for (size_t i = sizeof(T); i < size; ++i) {
     if (bytes[i] != 0) {
-      return UnsupportedError("{}: byte {} is set, but this library knows {} bytes: it is older than the caller's header",
-                              name, i, sizeof(T));
+      return UnsupportedError(
+          "{}: byte {} is set, but this library knows {} bytes: it is older than the caller's "
+          "header",
+          name, i, sizeof(T));
     }
   }
   return OkStatus();
@@ -47,7 +52,8 @@ Status CheckInfo(const T* info, const char* name) {
   return OkStatus();
 }
 
-// Call CheckInfo first; struct_size stays what the caller set, a longer tail of the caller's is zeroed.
+// Call CheckInfo first; struct_size stays what the caller set, a longer tail of the caller's is
+// zeroed.
 template <typename T>
 void WriteInfo(const T& filled, T* info) {
   const size_t size = info->struct_size;

@@ -85,19 +85,20 @@ int32_t krafla_tokenizer_encode(const krafla_tokenizer* tokenizer, const char* t
     KRAFLA_ASSIGN_OR_RETURN(std::string_view view, capi::ReadString(text, length, "text"));
     KRAFLA_RETURN_IF_ERROR(CheckFlags(flags, KRAFLA_ENCODE_SPECIAL | KRAFLA_ENCODE_PARSE));
     std::vector<int32_t> encoded;
-    KRAFLA_RETURN_IF_ERROR(tokenizer->tokenizer->Encode(view, (flags & KRAFLA_ENCODE_SPECIAL) != 0,
-                                                        (flags & KRAFLA_ENCODE_PARSE) != 0, &encoded));
+    KRAFLA_RETURN_IF_ERROR(tokenizer->tokenizer->Encode(
+        view, (flags & KRAFLA_ENCODE_SPECIAL) != 0, (flags & KRAFLA_ENCODE_PARSE) != 0, &encoded));
     return CopyOut(encoded.data(), encoded.size(), "ids", ids, capacity, n);
   });
 }
 
-int32_t krafla_tokenizer_encode_pieces(const krafla_tokenizer* tokenizer, const krafla_piece* pieces,
-                                       size_t n_pieces, uint32_t flags, int32_t* ids, size_t capacity,
-                                       size_t* n) {
+int32_t krafla_tokenizer_encode_pieces(const krafla_tokenizer* tokenizer,
+                                       const krafla_piece* pieces, size_t n_pieces, uint32_t flags,
+                                       int32_t* ids, size_t capacity, size_t* n) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(tokenizer);
     KRAFLA_CHECK_POINTER(n);
-    if (pieces == nullptr && n_pieces != 0) return ArgumentError("pieces: NULL with n {}", n_pieces);
+    if (pieces == nullptr && n_pieces != 0)
+      return ArgumentError("pieces: NULL with n {}", n_pieces);
     if (n_pieces > kMaxItems) return ArgumentError("pieces: n {} is absurd", n_pieces);
     KRAFLA_RETURN_IF_ERROR(CheckFlags(flags, KRAFLA_ENCODE_SPECIAL));
     std::vector<TextPiece> inner;
@@ -136,13 +137,15 @@ int32_t krafla_tokenizer_find(const krafla_tokenizer* tokenizer, const char* tex
     KRAFLA_CHECK_POINTER(id);
     KRAFLA_ASSIGN_OR_RETURN(std::string_view view, capi::ReadString(text, length, "text"));
     const int32_t found = tokenizer->tokenizer->FindToken(view);
-    if (found == Tokenizer::kNoToken) return NotFoundError("token: the vocabulary has no \"{}\"", view);
+    if (found == Tokenizer::kNoToken)
+      return NotFoundError("token: the vocabulary has no \"{}\"", view);
     *id = found;
     return OkStatus();
   });
 }
 
-int32_t krafla_tokenizer_is_special(const krafla_tokenizer* tokenizer, int32_t id, int32_t* special) {
+int32_t krafla_tokenizer_is_special(const krafla_tokenizer* tokenizer, int32_t id,
+                                    int32_t* special) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(tokenizer);
     KRAFLA_CHECK_POINTER(special);

@@ -1,9 +1,8 @@
 // krafla_convert, krafla_check_file, krafla_measure_*: exported by libkrafla-tools only.
-#include "include/krafla/krafla_tools.h"
-
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
+#include "include/krafla/krafla_tools.h"
 #include "lib/convert/convert.h"
 #include "lib/eval/machine.h"
 #include "lib/eval/perplexity.h"
@@ -14,9 +13,10 @@ using capi::Guard;
 extern "C" {
 
 int32_t krafla_measure_perplexity(krafla_perplexity* out, const krafla_model* model,
-                                  const krafla_tokenizer* tokenizer, const char* text, size_t length,
-                                  const krafla_session_options* session_options,
-                                  int (*progress)(void* user, uint64_t done, uint64_t total), void* user) {
+                                  const krafla_tokenizer* tokenizer, const char* text,
+                                  size_t length, const krafla_session_options* session_options,
+                                  int (*progress)(void* user, uint64_t done, uint64_t total),
+                                  void* user) {
   return Guard([&]() -> Status {
     KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(out, "krafla_perplexity"));
     KRAFLA_CHECK_POINTER(model);

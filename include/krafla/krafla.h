@@ -1,16 +1,17 @@
 /* Krafla: quantised language models on any CPU. The whole stable C ABI (number 1; docs/abi.md).
  *
- * Objects: a runtime (threads, memory, log), models, tokenizers, chat templates, sessions, samplers.
- * Rules that hold everywhere:
- * - A function returns KRAFLA_OK, a positive notice or a negative code; krafla_error_message() then says
- *   what, where, got, wanted. A failed call leaves its objects as they were. Every function may also
- *   return KRAFLA_E_ARGUMENT (a NULL or absurd argument), KRAFLA_E_MEMORY and KRAFLA_E_INTERNAL.
+ * Objects: a runtime (threads, memory, log), models, tokenizers, chat templates, sessions,
+ * samplers. Rules that hold everywhere:
+ * - A function returns KRAFLA_OK, a positive notice or a negative code; krafla_error_message() then
+ * says what, where, got, wanted. A failed call leaves its objects as they were. Every function may
+ * also return KRAFLA_E_ARGUMENT (a NULL or absurd argument), KRAFLA_E_MEMORY and KRAFLA_E_INTERNAL.
  * - The owned result is the first parameter, written only on success. _free takes NULL.
- * - An options pointer may be NULL: all defaults. Structs begin with struct_size, set by their _INIT
- *   macro; in options zero means the default; info structs are filled up to their struct_size.
+ * - An options pointer may be NULL: all defaults. Structs begin with struct_size, set by their
+ * _INIT macro; in options zero means the default; info structs are filled up to their struct_size.
  * - Strings are pointer + length in UTF-8, need no terminator unless said, and are copied.
- * - Objects may be used from any thread, a session, sampler or template one thread at a time (a session
- *   used twice at once returns KRAFLA_E_STATE). Models, tokenizers and runtimes are safe to share.
+ * - Objects may be used from any thread, a session, sampler or template one thread at a time (a
+ * session used twice at once returns KRAFLA_E_STATE). Models, tokenizers and runtimes are safe to
+ * share.
  * - Nothing aborts, throws, prints, exits or installs signal handlers; there is no global state. */
 #ifndef KRAFLA_KRAFLA_H_
 #define KRAFLA_KRAFLA_H_
@@ -36,26 +37,26 @@
 extern "C" {
 #endif
 
-/* --- codes ----------------------------------------------------------------------------------------- */
+/* --- codes --- */
 
 enum {
   KRAFLA_OK = 0,
-  KRAFLA_PAUSED = 1,          /* krafla_session_step: time is up, more to do */
-  KRAFLA_E_ARGUMENT = -1,     /* a value that the caller gave is not valid */
-  KRAFLA_E_MEMORY = -2,       /* an allocation failed */
-  KRAFLA_E_BUDGET = -3,       /* would exceed the runtime's byte budget; the message names the need */
-  KRAFLA_E_IO = -4,           /* the system refused a file operation */
-  KRAFLA_E_FILE = -5,         /* the content of a file is not valid */
-  KRAFLA_E_UNSUPPORTED = -6,  /* valid, but not supported by this library */
-  KRAFLA_E_CPU = -7,          /* this build needs a feature that the processor or system lacks */
-  KRAFLA_E_CANCELLED = -8,    /* krafla_session_cancel was called */
-  KRAFLA_E_CALLBACK = -9,     /* a callback returned non-zero */
-  KRAFLA_E_CONTEXT = -10,     /* does not fit the session's context */
-  KRAFLA_E_STATE = -11,       /* not possible in the object's present state, or used by two threads */
-  KRAFLA_E_NOT_FOUND = -12,   /* no such name, file or part */
-  KRAFLA_E_TEMPLATE = -13,    /* a chat template raised an error or met a limit */
-  KRAFLA_E_BUFFER = -14,      /* the caller's buffer is too small; the needed size was written */
-  KRAFLA_E_INTERNAL = -15     /* a fault of this library */
+  KRAFLA_PAUSED = 1,      /* krafla_session_step: time is up, more to do */
+  KRAFLA_E_ARGUMENT = -1, /* a value that the caller gave is not valid */
+  KRAFLA_E_MEMORY = -2,   /* an allocation failed */
+  KRAFLA_E_BUDGET = -3,   /* would exceed the runtime's byte budget; the message names the need */
+  KRAFLA_E_IO = -4,       /* the system refused a file operation */
+  KRAFLA_E_FILE = -5,     /* the content of a file is not valid */
+  KRAFLA_E_UNSUPPORTED = -6, /* valid, but not supported by this library */
+  KRAFLA_E_CPU = -7,         /* this build needs a feature that the processor or system lacks */
+  KRAFLA_E_CANCELLED = -8,   /* krafla_session_cancel was called */
+  KRAFLA_E_CALLBACK = -9,    /* a callback returned non-zero */
+  KRAFLA_E_CONTEXT = -10,    /* does not fit the session's context */
+  KRAFLA_E_STATE = -11,     /* not possible in the object's present state, or used by two threads */
+  KRAFLA_E_NOT_FOUND = -12, /* no such name, file or part */
+  KRAFLA_E_TEMPLATE = -13,  /* a chat template raised an error or met a limit */
+  KRAFLA_E_BUFFER = -14,    /* the caller's buffer is too small; the needed size was written */
+  KRAFLA_E_INTERNAL = -15   /* a fault of this library */
 };
 
 /* The message of this thread's last failed call: at most 511 bytes, terminated, valid until the
@@ -68,10 +69,11 @@ KRAFLA_API const char *krafla_error_name(int32_t code);
 KRAFLA_API uint32_t krafla_version(void);
 /* The instruction set of this build: "avx2". Static. since 1 */
 KRAFLA_API const char *krafla_isa(void);
-/* The number of the canonical arithmetic: two libraries with the same number give the same bits. since 1 */
+/* The number of the canonical arithmetic: two libraries with the same number give the same bits.
+ * since 1 */
 KRAFLA_API uint32_t krafla_arithmetic(void);
-/* KRAFLA_OK, or KRAFLA_E_CPU with the missing feature in the message. Call it first: all else of a build
- * for another processor may fault. since 1 */
+/* KRAFLA_OK, or KRAFLA_E_CPU with the missing feature in the message. Call it first: all else of a
+ * build for another processor may fault. since 1 */
 KRAFLA_API int32_t krafla_cpu_check(void);
 
 typedef struct krafla_runtime krafla_runtime;
@@ -82,39 +84,41 @@ typedef struct krafla_rendered krafla_rendered;
 typedef struct krafla_session krafla_session;
 typedef struct krafla_sampler krafla_sampler;
 
-/* --- runtime --------------------------------------------------------------------------------------- */
+/* --- runtime --- */
 
 enum { KRAFLA_LOG_ERROR = 1, KRAFLA_LOG_WARNING = 2, KRAFLA_LOG_INFO = 3, KRAFLA_LOG_DEBUG = 4 };
 
 typedef struct krafla_runtime_options {
   size_t struct_size;
-  int32_t threads;    /* the calling thread included; 0: one per physical core that the process may use */
-  int32_t log_level;  /* 0: KRAFLA_LOG_INFO */
-  /* With parallel_for no threads are made: it must run task(context, i) for every i < n and return when
-   * all are done. */
+  int32_t threads;   /* the calling one included; 0: one per physical core that may be used */
+  int32_t log_level; /* 0: KRAFLA_LOG_INFO */
+  /* With parallel_for no threads are made: it must run task(context, i) for every i < n and return
+   * when all are done. */
   void (*parallel_for)(void *user, size_t n, void (*task)(void *context, size_t i), void *context);
   void *parallel_for_user;
-  /* Both or neither: weights, KV, scratch and snapshots come from here. alignment <= 4096, a power of 2;
-   * allocate returns NULL on failure. Called from any thread. */
+  /* Both or neither: weights, KV, scratch and snapshots come from here. alignment <= 4096, a power
+   * of 2; allocate returns NULL on failure. Called from any thread. */
   void *(*allocate)(void *user, size_t bytes, size_t alignment);
   void (*release)(void *user, void *data, size_t bytes, size_t alignment);
   void *allocator_user;
-  void (*log)(void *user, int32_t level, const char *text, size_t length); /* text is not terminated */
+  /* text is not terminated */
+  void (*log)(void *user, int32_t level, const char *text, size_t length);
   void *log_user;
-  uint64_t budget;     /* bytes for everything that the allocator gives out */
-  int32_t has_budget;  /* non-zero: budget holds, 0 bytes included */
+  uint64_t budget;    /* bytes for everything that the allocator gives out */
+  int32_t has_budget; /* non-zero: budget holds, 0 bytes included */
   int32_t unused;
 } krafla_runtime_options;
-#define KRAFLA_RUNTIME_OPTIONS_INIT { sizeof(krafla_runtime_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
+#define KRAFLA_RUNTIME_OPTIONS_INIT \
+  { sizeof(krafla_runtime_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 typedef struct krafla_runtime_info {
   size_t struct_size;
   int32_t threads;
   int32_t unused;
-  uint64_t budget;          /* UINT64_MAX: none */
-  uint64_t used_bytes;      /* now, all kinds; mapped files are not counted */
+  uint64_t budget;     /* UINT64_MAX: none */
+  uint64_t used_bytes; /* now, all kinds; mapped files are not counted */
   uint64_t peak_bytes;
-  uint64_t weight_bytes;    /* read, not mapped */
+  uint64_t weight_bytes; /* read, not mapped */
   uint64_t kv_bytes;
   uint64_t state_bytes;
   uint64_t scratch_bytes;
@@ -122,26 +126,31 @@ typedef struct krafla_runtime_info {
 } krafla_runtime_info;
 
 /* Returns also KRAFLA_E_CPU. since 1 */
-KRAFLA_API int32_t krafla_runtime_create(krafla_runtime **out, const krafla_runtime_options *options);
+KRAFLA_API int32_t krafla_runtime_create(krafla_runtime **out,
+                                         const krafla_runtime_options *options);
 /* Models and sessions made with it keep what they need of it. since 1 */
 KRAFLA_API void krafla_runtime_free(krafla_runtime *runtime);
-KRAFLA_API int32_t krafla_runtime_get_info(const krafla_runtime *runtime, krafla_runtime_info *info); /* since 1 */
+KRAFLA_API int32_t krafla_runtime_get_info(const krafla_runtime *runtime,
+                                           krafla_runtime_info *info); /* since 1 */
 
-/* --- model ----------------------------------------------------------------------------------------- */
+/* --- model --- */
 
 enum {
-  KRAFLA_LOAD_MAP = 0,  /* use the file in place; it must not be truncated while it is open */
-  KRAFLA_LOAD_READ = 1  /* copy the weights into the runtime's memory; the file may change afterwards */
+  KRAFLA_LOAD_MAP = 0, /* use the file in place; it must not be truncated while it is open */
+  KRAFLA_LOAD_READ =
+      1 /* copy the weights into the runtime's memory; the file may change afterwards */
 };
 
 typedef struct krafla_model_options {
   size_t struct_size;
   int32_t load; /* KRAFLA_LOAD_*; memory and callbacks ignore it */
   int32_t unused;
-  int (*progress)(void *user, uint64_t done, uint64_t total); /* bytes; non-zero: KRAFLA_E_CALLBACK */
+  int (*progress)(void *user, uint64_t done,
+                  uint64_t total); /* bytes; non-zero: KRAFLA_E_CALLBACK */
   void *user;
 } krafla_model_options;
-#define KRAFLA_MODEL_OPTIONS_INIT { sizeof(krafla_model_options), 0, 0, NULL, NULL }
+#define KRAFLA_MODEL_OPTIONS_INIT \
+  { sizeof(krafla_model_options), 0, 0, NULL, NULL }
 
 typedef struct krafla_reader {
   size_t struct_size;
@@ -150,12 +159,13 @@ typedef struct krafla_reader {
   void *user;
   uint64_t size; /* of the whole file */
 } krafla_reader;
-#define KRAFLA_READER_INIT { sizeof(krafla_reader), NULL, NULL, 0 }
+#define KRAFLA_READER_INIT \
+  { sizeof(krafla_reader), NULL, NULL, 0 }
 
 typedef struct krafla_model_info {
   size_t struct_size;
-  const char *arch;  /* "llama"; lives with the model, terminated */
-  const char *name;  /* the model's own name, may be empty; lives with the model, terminated */
+  const char *arch; /* "llama"; lives with the model, terminated */
+  const char *name; /* the model's own name, may be empty; lives with the model, terminated */
   int32_t n_vocab;
   int32_t n_layers;
   int32_t n_embd;
@@ -172,21 +182,28 @@ typedef struct krafla_model_info {
 } krafla_model_info;
 
 /* NULL runtime: a private one with default options. Each returns also KRAFLA_E_IO, KRAFLA_E_FILE,
- * KRAFLA_E_UNSUPPORTED, KRAFLA_E_BUDGET, KRAFLA_E_CALLBACK, KRAFLA_E_NOT_FOUND, KRAFLA_E_CPU. since 1 */
-KRAFLA_API int32_t krafla_model_open_path(krafla_model **out, krafla_runtime *runtime, const char *path,
-                                          size_t path_length, const krafla_model_options *options);
-/* The bytes of a .mlb, used in place where they are 64-byte aligned; they must outlive the model and all
- * made from it. since 1 */
-KRAFLA_API int32_t krafla_model_open_memory(krafla_model **out, krafla_runtime *runtime, const void *data,
-                                            size_t size, const krafla_model_options *options);
-/* Reads a .mlb through the host (an archive); the reader is not called after this returns. since 1 */
+ * KRAFLA_E_UNSUPPORTED, KRAFLA_E_BUDGET, KRAFLA_E_CALLBACK, KRAFLA_E_NOT_FOUND, KRAFLA_E_CPU. since
+ * 1 */
+KRAFLA_API int32_t krafla_model_open_path(krafla_model **out, krafla_runtime *runtime,
+                                          const char *path, size_t path_length,
+                                          const krafla_model_options *options);
+/* The bytes of a .mlb, used in place where they are 64-byte aligned; they must outlive the model
+ * and all made from it. since 1 */
+KRAFLA_API int32_t krafla_model_open_memory(krafla_model **out, krafla_runtime *runtime,
+                                            const void *data, size_t size,
+                                            const krafla_model_options *options);
+/* Reads a .mlb through the host (an archive); the reader is not called after this returns. since 1
+ */
 KRAFLA_API int32_t krafla_model_open_reader(krafla_model **out, krafla_runtime *runtime,
-                                            const krafla_reader *reader, const krafla_model_options *options);
+                                            const krafla_reader *reader,
+                                            const krafla_model_options *options);
 /* Sessions, tokenizers and templates made from it stay valid. since 1 */
 KRAFLA_API void krafla_model_free(krafla_model *model);
-KRAFLA_API int32_t krafla_model_get_info(const krafla_model *model, krafla_model_info *info); /* since 1 */
+KRAFLA_API int32_t krafla_model_get_info(const krafla_model *model,
+                                         krafla_model_info *info); /* since 1 */
 /* The tokens that end a reply; lives with the model. since 1 */
-KRAFLA_API int32_t krafla_model_get_end_ids(const krafla_model *model, const int32_t **ids, size_t *n);
+KRAFLA_API int32_t krafla_model_get_end_ids(const krafla_model *model, const int32_t **ids,
+                                            size_t *n);
 /* Metadata entry i of n (pass NULL for what is not wanted): key and value as text, both terminated,
  * living with the model. KRAFLA_E_NOT_FOUND beyond the last. since 1 */
 KRAFLA_API int32_t krafla_model_get_metadata(const krafla_model *model, size_t i, const char **key,
@@ -200,12 +217,13 @@ typedef struct krafla_tensor_info {
   uint64_t bytes;
 } krafla_tensor_info;
 /* Tensor i of n; KRAFLA_E_NOT_FOUND beyond the last. since 1 */
-KRAFLA_API int32_t krafla_model_get_tensor(const krafla_model *model, size_t i, krafla_tensor_info *info,
-                                           size_t *n);
+KRAFLA_API int32_t krafla_model_get_tensor(const krafla_model *model, size_t i,
+                                           krafla_tensor_info *info, size_t *n);
 
-/* --- tokenizer ------------------------------------------------------------------------------------- */
+/* --- tokenizer --- */
 
-/* Part of a text. Control tokens are recognised only in trusted parts: what users write stays text. */
+/* Part of a text. Control tokens are recognised only in trusted parts: what users write stays text.
+ */
 typedef struct krafla_piece {
   const char *text;
   size_t length;
@@ -229,46 +247,56 @@ typedef struct krafla_tokenizer_info {
 
 /* From a model (KRAFLA_E_NOT_FOUND where it carries none), or from a .mlt or .mlb file. since 1 */
 KRAFLA_API int32_t krafla_tokenizer_from_model(krafla_tokenizer **out, const krafla_model *model);
-KRAFLA_API int32_t krafla_tokenizer_open_path(krafla_tokenizer **out, const char *path, size_t path_length);
+KRAFLA_API int32_t krafla_tokenizer_open_path(krafla_tokenizer **out, const char *path,
+                                              size_t path_length);
 KRAFLA_API void krafla_tokenizer_free(krafla_tokenizer *tokenizer);
-KRAFLA_API int32_t krafla_tokenizer_get_info(const krafla_tokenizer *tokenizer, krafla_tokenizer_info *info);
-/* Writes at most capacity ids and the number needed to *n; KRAFLA_E_BUFFER where they do not fit (ids may
- * be NULL with capacity 0). KRAFLA_E_ARGUMENT names the offset of malformed UTF-8. since 1 */
-KRAFLA_API int32_t krafla_tokenizer_encode(const krafla_tokenizer *tokenizer, const char *text, size_t length,
-                                           uint32_t flags, int32_t *ids, size_t capacity, size_t *n);
+KRAFLA_API int32_t krafla_tokenizer_get_info(const krafla_tokenizer *tokenizer,
+                                             krafla_tokenizer_info *info);
+/* Writes at most capacity ids and the number needed to *n; KRAFLA_E_BUFFER where they do not fit
+ * (ids may be NULL with capacity 0). KRAFLA_E_ARGUMENT names the offset of malformed UTF-8. since 1
+ */
+KRAFLA_API int32_t krafla_tokenizer_encode(const krafla_tokenizer *tokenizer, const char *text,
+                                           size_t length, uint32_t flags, int32_t *ids,
+                                           size_t capacity, size_t *n);
 /* The pieces are one text; flags: KRAFLA_ENCODE_SPECIAL. since 1 */
-KRAFLA_API int32_t krafla_tokenizer_encode_pieces(const krafla_tokenizer *tokenizer, const krafla_piece *pieces,
-                                                  size_t n_pieces, uint32_t flags, int32_t *ids,
-                                                  size_t capacity, size_t *n);
+KRAFLA_API int32_t krafla_tokenizer_encode_pieces(const krafla_tokenizer *tokenizer,
+                                                  const krafla_piece *pieces, size_t n_pieces,
+                                                  uint32_t flags, int32_t *ids, size_t capacity,
+                                                  size_t *n);
 /* The bytes of the ids; they may end inside a code point. Buffers as above. since 1 */
-KRAFLA_API int32_t krafla_tokenizer_decode(const krafla_tokenizer *tokenizer, const int32_t *ids, size_t n_ids,
-                                           uint32_t flags, char *text, size_t capacity, size_t *length);
+KRAFLA_API int32_t krafla_tokenizer_decode(const krafla_tokenizer *tokenizer, const int32_t *ids,
+                                           size_t n_ids, uint32_t flags, char *text,
+                                           size_t capacity, size_t *length);
 /* The id of one token given as it is written ("<|im_end|>"); KRAFLA_E_NOT_FOUND. since 1 */
-KRAFLA_API int32_t krafla_tokenizer_find(const krafla_tokenizer *tokenizer, const char *text, size_t length,
-                                         int32_t *id);
+KRAFLA_API int32_t krafla_tokenizer_find(const krafla_tokenizer *tokenizer, const char *text,
+                                         size_t length, int32_t *id);
 /* *special: 1 for a control token. since 1 */
-KRAFLA_API int32_t krafla_tokenizer_is_special(const krafla_tokenizer *tokenizer, int32_t id, int32_t *special);
+KRAFLA_API int32_t krafla_tokenizer_is_special(const krafla_tokenizer *tokenizer, int32_t id,
+                                               int32_t *special);
 
-/* --- chat template --------------------------------------------------------------------------------- */
+/* --- chat template --- */
 
-/* From a model or a tokenizer's file (KRAFLA_E_NOT_FOUND where it has none), from Jinja source, or a
- * built-in one: "chatml" "qwen" "llama3" "llama2" "mistral". Also KRAFLA_E_TEMPLATE with the line. since 1 */
+/* From a model or a tokenizer's file (KRAFLA_E_NOT_FOUND where it has none), from Jinja source, or
+ * a built-in one: "chatml" "qwen" "llama3" "llama2" "mistral". Also KRAFLA_E_TEMPLATE with the
+ * line. since 1 */
 KRAFLA_API int32_t krafla_template_from_model(krafla_template **out, const krafla_model *model);
-KRAFLA_API int32_t krafla_template_from_tokenizer(krafla_template **out, const krafla_tokenizer *tokenizer);
+KRAFLA_API int32_t krafla_template_from_tokenizer(krafla_template **out,
+                                                  const krafla_tokenizer *tokenizer);
 KRAFLA_API int32_t krafla_template_parse(krafla_template **out, const char *source, size_t length);
 KRAFLA_API int32_t krafla_template_builtin(krafla_template **out, const char *name, size_t length);
 KRAFLA_API void krafla_template_free(krafla_template *tmpl);
-/* json: an object with "messages", "tools", "add_generation_prompt" and whatever else the template reads.
- * tokenizer (may be NULL) gives bos_token and eos_token. Returns also KRAFLA_E_TEMPLATE (what the
- * template raised, or a limit on steps, depth, output). since 1 */
+/* json: an object with "messages", "tools", "add_generation_prompt" and whatever else the template
+ * reads. tokenizer (may be NULL) gives bos_token and eos_token. Returns also KRAFLA_E_TEMPLATE
+ * (what the template raised, or a limit on steps, depth, output). since 1 */
 KRAFLA_API int32_t krafla_template_render(krafla_rendered **out, const krafla_template *tmpl,
-                                          const krafla_tokenizer *tokenizer, const char *json, size_t length);
+                                          const krafla_tokenizer *tokenizer, const char *json,
+                                          size_t length);
 KRAFLA_API void krafla_rendered_free(krafla_rendered *rendered);
 /* The pieces in order, living with rendered: for krafla_tokenizer_encode_pieces. since 1 */
-KRAFLA_API int32_t krafla_rendered_get_pieces(const krafla_rendered *rendered, const krafla_piece **pieces,
-                                              size_t *n);
+KRAFLA_API int32_t krafla_rendered_get_pieces(const krafla_rendered *rendered,
+                                              const krafla_piece **pieces, size_t *n);
 
-/* --- session --------------------------------------------------------------------------------------- */
+/* --- session --- */
 
 enum { KRAFLA_KV_F16 = 0, KRAFLA_KV_F32 = 1 };
 
@@ -277,10 +305,11 @@ typedef struct krafla_session_options {
   int64_t context;     /* positions; 0: the smaller of 4096 and the model's maximum */
   int32_t kv;          /* KRAFLA_KV_* */
   int32_t has_reserve; /* non-zero: reserve holds, else the whole context */
-  int64_t reserve;     /* positions whose memory is taken at creation; more is taken as it is needed */
-  int64_t batch;       /* prompt positions computed together; 0: 256. Never changes a bit of the result */
+  int64_t reserve; /* positions whose memory is taken at creation; more is taken as it is needed */
+  int64_t batch; /* prompt positions computed together; 0: 256. Never changes a bit of the result */
 } krafla_session_options;
-#define KRAFLA_SESSION_OPTIONS_INIT { sizeof(krafla_session_options), 0, 0, 0, 0, 0 }
+#define KRAFLA_SESSION_OPTIONS_INIT \
+  { sizeof(krafla_session_options), 0, 0, 0, 0, 0 }
 
 /* Bytes by kind, known before anything is allocated. */
 typedef struct krafla_plan {
@@ -290,7 +319,7 @@ typedef struct krafla_plan {
   uint64_t kv;             /* of the whole context */
   uint64_t state;
   uint64_t scratch;
-  uint64_t total;          /* all but weights_mapped: what a budget must hold */
+  uint64_t total; /* all but weights_mapped: what a budget must hold */
 } krafla_plan;
 
 /* What krafla_model_open_path and krafla_session_create with these options (each may be NULL) take.
@@ -309,18 +338,21 @@ KRAFLA_API void krafla_session_free(krafla_session *session);
 
 typedef struct krafla_session_info {
   size_t struct_size;
-  int64_t length;     /* positions read so far */
+  int64_t length; /* positions read so far */
   int64_t context;
   int64_t reused;     /* of the last append or truncate: positions kept */
   int64_t recomputed; /* and positions read again */
   uint64_t kv_bytes;  /* of the pages it holds, those shared with forks included */
 } krafla_session_info;
-KRAFLA_API int32_t krafla_session_get_info(const krafla_session *session, krafla_session_info *info); /* since 1 */
+KRAFLA_API int32_t krafla_session_get_info(const krafla_session *session,
+                                           krafla_session_info *info); /* since 1 */
 /* The ids read so far, valid until the session's next call. since 1 */
-KRAFLA_API int32_t krafla_session_get_ids(const krafla_session *session, const int32_t **ids, size_t *n);
-/* The logits after the last id, valid until the session's next call; KRAFLA_E_STATE where there are none
- * (nothing read yet, or read with KRAFLA_LOGITS_NONE). since 1 */
-KRAFLA_API int32_t krafla_session_get_logits(const krafla_session *session, const float **row, size_t *n);
+KRAFLA_API int32_t krafla_session_get_ids(const krafla_session *session, const int32_t **ids,
+                                          size_t *n);
+/* The logits after the last id, valid until the session's next call; KRAFLA_E_STATE where there are
+ * none (nothing read yet, or read with KRAFLA_LOGITS_NONE). since 1 */
+KRAFLA_API int32_t krafla_session_get_logits(const krafla_session *session, const float **row,
+                                             size_t *n);
 
 enum { KRAFLA_LOGITS_LAST = 0, KRAFLA_LOGITS_ALL = 1, KRAFLA_LOGITS_NONE = 2 };
 
@@ -328,38 +360,43 @@ typedef struct krafla_append_options {
   size_t struct_size;
   int32_t logits; /* KRAFLA_LOGITS_* */
   int32_t unused;
-  /* KRAFLA_LOGITS_ALL: each position's row [n_vocab] in ascending order; non-zero: KRAFLA_E_CALLBACK. */
+  /* KRAFLA_LOGITS_ALL: each position's row [n_vocab] in ascending order; non-zero:
+   * KRAFLA_E_CALLBACK. */
   int (*on_logits)(void *user, int64_t position, const float *row, size_t n_vocab);
-  int (*on_progress)(void *user, int64_t done, int64_t total); /* positions; non-zero: KRAFLA_E_CALLBACK */
+  int (*on_progress)(void *user, int64_t done,
+                     int64_t total); /* positions; non-zero: KRAFLA_E_CALLBACK */
   void *user;
 } krafla_append_options;
-#define KRAFLA_APPEND_OPTIONS_INIT { sizeof(krafla_append_options), 0, 0, NULL, NULL, NULL }
+#define KRAFLA_APPEND_OPTIONS_INIT \
+  { sizeof(krafla_append_options), 0, 0, NULL, NULL, NULL }
 
 /* Reads ids. Returns also KRAFLA_E_CONTEXT, KRAFLA_E_CANCELLED, KRAFLA_E_CALLBACK, KRAFLA_E_BUDGET,
  * KRAFLA_E_STATE. since 1 */
 KRAFLA_API int32_t krafla_session_append(krafla_session *session, const int32_t *ids, size_t n,
                                          const krafla_append_options *options);
-/* The same in time slices: begin, then step until it returns KRAFLA_OK. A step works for about max_us
- * microseconds (0: one work item, negative: to the end) and returns KRAFLA_PAUSED while there is more.
- * What a step did is kept; abandon drops all that was begun. since 1 */
+/* The same in time slices: begin, then step until it returns KRAFLA_OK. A step works for about
+ * max_us microseconds (0: one work item, negative: to the end) and returns KRAFLA_PAUSED while
+ * there is more. What a step did is kept; abandon drops all that was begun. since 1 */
 KRAFLA_API int32_t krafla_session_begin(krafla_session *session, const int32_t *ids, size_t n,
                                         const krafla_append_options *options);
 KRAFLA_API int32_t krafla_session_step(krafla_session *session, int64_t max_us);
 KRAFLA_API int32_t krafla_session_abandon(krafla_session *session);
-/* One pass over several sessions of one model: reads ids[i] (n_ids[i] of them) into sessions[i]; each
- * result is bit-equal to an append alone. All or nothing. since 1 */
-KRAFLA_API int32_t krafla_session_append_batch(krafla_session *const *sessions, const int32_t *const *ids,
-                                               const size_t *n_ids, size_t n_sessions);
-/* Forgets all but the first `length` positions; bit-equal to a session that read only those. Reports in
- * krafla_session_info. since 1 */
+/* One pass over several sessions of one model: reads ids[i] (n_ids[i] of them) into sessions[i];
+ * each result is bit-equal to an append alone. All or nothing. since 1 */
+KRAFLA_API int32_t krafla_session_append_batch(krafla_session *const *sessions,
+                                               const int32_t *const *ids, const size_t *n_ids,
+                                               size_t n_sessions);
+/* Forgets all but the first `length` positions; bit-equal to a session that read only those.
+ * Reports in krafla_session_info. since 1 */
 KRAFLA_API int32_t krafla_session_truncate(krafla_session *session, int64_t length);
-/* A second session that has read the same. Copies none of the KV; each side's next append copies at most
- * one page of 32 positions. since 1 */
+/* A second session that has read the same. Copies none of the KV; each side's next append copies at
+ * most one page of 32 positions. since 1 */
 KRAFLA_API int32_t krafla_session_fork(krafla_session **out, const krafla_session *session);
-/* From any thread: the session's running call, or else its next one, returns KRAFLA_E_CANCELLED. since 1 */
+/* From any thread: the session's running call, or else its next one, returns KRAFLA_E_CANCELLED.
+ * since 1 */
 KRAFLA_API int32_t krafla_session_cancel(krafla_session *session);
 
-/* --- sampler --------------------------------------------------------------------------------------- */
+/* --- sampler --- */
 
 typedef struct krafla_sampler_options {
   size_t struct_size;
@@ -367,7 +404,8 @@ typedef struct krafla_sampler_options {
   int32_t has_seed; /* 0: a seed is drawn; krafla_sampler_get_seed tells it */
   int32_t unused;
 } krafla_sampler_options;
-#define KRAFLA_SAMPLER_OPTIONS_INIT { sizeof(krafla_sampler_options), 0, 0, 0 }
+#define KRAFLA_SAMPLER_OPTIONS_INIT \
+  { sizeof(krafla_sampler_options), 0, 0, 0 }
 
 typedef struct krafla_param {
   const char *name; /* terminated */
@@ -386,32 +424,37 @@ typedef struct krafla_param_info {
 } krafla_param_info;
 
 /* A new sampler is greedy: the highest logit, ties to the lower id. since 1 */
-KRAFLA_API int32_t krafla_sampler_create(krafla_sampler **out, const krafla_sampler_options *options);
+KRAFLA_API int32_t krafla_sampler_create(krafla_sampler **out,
+                                         const krafla_sampler_options *options);
 KRAFLA_API void krafla_sampler_free(krafla_sampler *sampler);
-/* Appends a stage to the chain; parameters not given have their defaults. KRAFLA_E_NOT_FOUND names an
- * unknown stage or parameter, KRAFLA_E_ARGUMENT a value out of bounds. since 1 */
+/* Appends a stage to the chain; parameters not given have their defaults. KRAFLA_E_NOT_FOUND names
+ * an unknown stage or parameter, KRAFLA_E_ARGUMENT a value out of bounds. since 1 */
 KRAFLA_API int32_t krafla_sampler_add(krafla_sampler *sampler, const char *stage, size_t length,
                                       const krafla_param *params, size_t n_params);
-/* Parameter i of all stages' parameters, for listing; KRAFLA_E_NOT_FOUND beyond the last. since 1 */
+/* Parameter i of all stages' parameters, for listing; KRAFLA_E_NOT_FOUND beyond the last. since 1
+ */
 KRAFLA_API int32_t krafla_sampler_param_at(size_t i, krafla_param_info *info);
 /* Chooses from logits [n]; only a random choice advances the sampler's random numbers. since 1 */
-KRAFLA_API int32_t krafla_sampler_sample(krafla_sampler *sampler, const float *logits, size_t n, int32_t *id);
+KRAFLA_API int32_t krafla_sampler_sample(krafla_sampler *sampler, const float *logits, size_t n,
+                                         int32_t *id);
 /* Adds id to the history that penalties look at. since 1 */
 KRAFLA_API int32_t krafla_sampler_accept(krafla_sampler *sampler, int32_t id);
 /* Back to the start: no history, the same seed. since 1 */
 KRAFLA_API int32_t krafla_sampler_reset(krafla_sampler *sampler);
-KRAFLA_API int32_t krafla_sampler_get_seed(const krafla_sampler *sampler, uint64_t *seed); /* since 1 */
+KRAFLA_API int32_t krafla_sampler_get_seed(const krafla_sampler *sampler,
+                                           uint64_t *seed); /* since 1 */
 /* A second sampler that will choose the same. since 1 */
 KRAFLA_API int32_t krafla_sampler_clone(krafla_sampler **out, const krafla_sampler *sampler);
 
-/* --- generation ------------------------------------------------------------------------------------ */
+/* --- generation --- */
 
 typedef struct krafla_token {
   size_t struct_size;
   int32_t id;
   int32_t unused;
   int64_t position;
-  const char *text;   /* whole code points that became complete with this token; valid in the callback */
+  const char
+      *text; /* whole code points that became complete with this token; valid in the callback */
   size_t text_length; /* may be 0 */
 } krafla_token;
 
@@ -430,11 +473,13 @@ typedef struct krafla_generate_options {
   int32_t ignore_end; /* non-zero: the model's own end tokens do not end it */
   int32_t unused;
   const krafla_tokenizer *tokenizer; /* NULL: the model's own; no text where it has none */
-  /* Each token, before it is read into the session; non-zero ends the generation (that token is read). */
+  /* Each token, before it is read into the session; non-zero ends the generation (that token is
+   * read). */
   int (*on_token)(void *user, const krafla_token *token);
   void *user;
 } krafla_generate_options;
-#define KRAFLA_GENERATE_OPTIONS_INIT { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL }
+#define KRAFLA_GENERATE_OPTIONS_INIT \
+  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL }
 
 typedef struct krafla_generate_result {
   size_t struct_size;
@@ -442,11 +487,13 @@ typedef struct krafla_generate_result {
   int32_t finish;   /* KRAFLA_FINISH_* */
   int32_t end_id;   /* the token that ended it, or -1 */
 } krafla_generate_result;
-#define KRAFLA_GENERATE_RESULT_INIT { sizeof(krafla_generate_result), 0, 0, -1 }
+#define KRAFLA_GENERATE_RESULT_INIT \
+  { sizeof(krafla_generate_result), 0, 0, -1 }
 
-/* Samples from the session's logits, reads the token, and so on. A code point left incomplete at the end
- * is given as U+FFFD with one last event of id -1. On a failure the tokens so far stay in the session
- * and result (may be NULL) tells how many. Returns what append and sample return. since 1 */
+/* Samples from the session's logits, reads the token, and so on. A code point left incomplete at
+ * the end is given as U+FFFD with one last event of id -1. On a failure the tokens so far stay in
+ * the session and result (may be NULL) tells how many. Returns what append and sample return. since
+ * 1 */
 KRAFLA_API int32_t krafla_session_generate(krafla_session *session, krafla_sampler *sampler,
                                            const krafla_generate_options *options,
                                            krafla_generate_result *result);

@@ -1,5 +1,5 @@
-// Krafla for C++17: move-only owners over the C ABI of krafla.h, errors as krafla::Error. Header-only,
-// so that only the C ABI lies between a program and the library.
+// Krafla for C++17: move-only owners over the C ABI of krafla.h, errors as krafla::Error.
+// Header-only, so that only the C ABI lies between a program and the library.
 //
 //   krafla::Model model = krafla::Model::Open("smollm2.mlb");
 //   krafla::Tokenizer tokenizer(model);

@@ -1,5 +1,6 @@
-/* Krafla's tool functions: convert, check, measure. libkrafla-tools exports them beside all of krafla.h.
- * UNSTABLE: not part of ABI 1; they may change with any release. The rules of krafla.h hold. */
+/* Krafla's tool functions: convert, check, measure. libkrafla-tools exports them beside all of
+ * krafla.h. UNSTABLE: not part of ABI 1; they may change with any release. The rules of krafla.h
+ * hold. */
 #ifndef KRAFLA_KRAFLA_TOOLS_H_
 #define KRAFLA_KRAFLA_TOOLS_H_
 
@@ -10,9 +11,9 @@ extern "C" {
 #endif
 
 enum {
-  KRAFLA_CONVERT_HF = 1,        /* a folder with config.json and safetensors -> .mlb */
-  KRAFLA_CONVERT_GGUF = 2,      /* a GGUF file -> .mlb */
-  KRAFLA_CONVERT_TOKENIZER = 3  /* a tokenizer.json -> .mlt */
+  KRAFLA_CONVERT_HF = 1,       /* a folder with config.json and safetensors -> .mlb */
+  KRAFLA_CONVERT_GGUF = 2,     /* a GGUF file -> .mlb */
+  KRAFLA_CONVERT_TOKENIZER = 3 /* a tokenizer.json -> .mlt */
 };
 
 typedef struct krafla_convert_options {
@@ -22,17 +23,21 @@ typedef struct krafla_convert_options {
   const char *input;  /* paths and names here are terminated UTF-8 */
   const char *output; /* written under a temporary name, synced, renamed; never the input */
   const char *wtype;  /* "f32" "bf16" "f16" "q8" "q4"; NULL: "q8" */
-  const char *q8;     /* comma-separated exceptions kept at q8: q k v o gate up down embed head; NULL: none */
-  int (*progress)(void *user, uint64_t done, uint64_t total); /* bytes written; non-zero: KRAFLA_E_CALLBACK */
+  const char
+      *q8; /* comma-separated exceptions kept at q8: q k v o gate up down embed head; NULL: none */
+  int (*progress)(void *user, uint64_t done,
+                  uint64_t total); /* bytes written; non-zero: KRAFLA_E_CALLBACK */
   void *user;
 } krafla_convert_options;
-#define KRAFLA_CONVERT_OPTIONS_INIT { sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+#define KRAFLA_CONVERT_OPTIONS_INIT \
+  { sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
 
 KRAFLA_API int32_t krafla_convert(const krafla_convert_options *options);
 
 /* Reads a .mlb or .mlt whole and compares every checksum, shape and table. */
 KRAFLA_API int32_t krafla_check_file(const char *path, size_t path_length,
-                                     int (*progress)(void *user, uint64_t done, uint64_t total), void *user);
+                                     int (*progress)(void *user, uint64_t done, uint64_t total),
+                                     void *user);
 
 typedef struct krafla_perplexity {
   size_t struct_size;
@@ -41,18 +46,17 @@ typedef struct krafla_perplexity {
   double mean_nll; /* nats */
 } krafla_perplexity;
 
-/* The text is tokenised once without special tokens and cut into chunks of `context`, the incomplete last
- * one dropped; positions context/2 .. context-2 of each are scored, one mean over all. Where the tokenizer
- * adds BOS, a chunk is BOS + context-1 tokens. A text shorter than one chunk: KRAFLA_E_ARGUMENT.
- * tokenizer may be NULL: the model's own. */
-KRAFLA_API int32_t krafla_measure_perplexity(krafla_perplexity *out, const krafla_model *model,
-                                             const krafla_tokenizer *tokenizer, const char *text, size_t length,
-                                             const krafla_session_options *session_options,
-                                             int (*progress)(void *user, uint64_t done, uint64_t total),
-                                             void *user);
+/* The text is tokenised once without special tokens and cut into chunks of `context`, the
+ * incomplete last one dropped; positions context/2 .. context-2 of each are scored, one mean over
+ * all. Where the tokenizer adds BOS, a chunk is BOS + context-1 tokens. A text shorter than one
+ * chunk: KRAFLA_E_ARGUMENT. tokenizer may be NULL: the model's own. */
+KRAFLA_API int32_t krafla_measure_perplexity(
+    krafla_perplexity *out, const krafla_model *model, const krafla_tokenizer *tokenizer,
+    const char *text, size_t length, const krafla_session_options *session_options,
+    int (*progress)(void *user, uint64_t done, uint64_t total), void *user);
 
-/* Bytes a second that `threads` threads read from a buffer of `bytes`, mapped as weights are, with this
- * build's widest loads (the best of several passes). */
+/* Bytes a second that `threads` threads read from a buffer of `bytes`, mapped as weights are, with
+ * this build's widest loads (the best of several passes). */
 KRAFLA_API int32_t krafla_measure_read(double *bytes_per_second, int32_t threads, uint64_t bytes);
 /* Int8 multiply-adds a second of this build's dot product on `threads` threads. */
 KRAFLA_API int32_t krafla_measure_int8(double *macs_per_second, int32_t threads);

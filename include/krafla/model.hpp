@@ -84,7 +84,9 @@ class Model {
 
  private:
   explicit Model(krafla_model* handle) : handle_(handle) {}
-  static krafla_runtime* Get(Runtime* runtime) { return runtime == nullptr ? nullptr : runtime->get(); }
+  static krafla_runtime* Get(Runtime* runtime) {
+    return runtime == nullptr ? nullptr : runtime->get();
+  }
   internal::Handle<krafla_model, krafla_model_free> handle_;
 };
 

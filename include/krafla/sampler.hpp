@@ -16,7 +16,8 @@ class Sampler {
   explicit Sampler(std::uint64_t seed) : Sampler(WithSeed(seed)) {}
 
   Sampler& Add(std::string_view stage, std::initializer_list<krafla_param> params = {}) {
-    Check(krafla_sampler_add(handle_.get(), stage.data(), stage.size(), params.begin(), params.size()));
+    Check(krafla_sampler_add(handle_.get(), stage.data(), stage.size(), params.begin(),
+                             params.size()));
     return *this;
   }
   std::int32_t Sample(const float* logits, std::size_t n) {

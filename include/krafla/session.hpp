@@ -38,13 +38,16 @@ class Session {
     Check(krafla_session_begin(handle_.get(), ids.data(), ids.size(), &options));
   }
   // True when all ids are read.
-  bool Step(std::int64_t max_us) { return Check(krafla_session_step(handle_.get(), max_us)) == KRAFLA_OK; }
+  bool Step(std::int64_t max_us) {
+    return Check(krafla_session_step(handle_.get(), max_us)) == KRAFLA_OK;
+  }
   void Abandon() { Check(krafla_session_abandon(handle_.get())); }
 
   // on_token(const krafla_token&) returns true to go on; what it throws ends the generation and is
   // thrown on to the caller.
   template <typename OnToken>
-  krafla_generate_result Generate(Sampler& sampler, krafla_generate_options options, OnToken&& on_token) {
+  krafla_generate_result Generate(Sampler& sampler, krafla_generate_options options,
+                                  OnToken&& on_token) {
     struct Call {
       OnToken& on_token;
       std::exception_ptr thrown;
@@ -60,7 +63,8 @@ class Session {
       }
     };
     krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;
-    const std::int32_t code = krafla_session_generate(handle_.get(), sampler.get(), &options, &result);
+    const std::int32_t code =
+        krafla_session_generate(handle_.get(), sampler.get(), &options, &result);
     if (call.thrown) std::rethrow_exception(call.thrown);
     Check(code);
     return result;

@@ -32,26 +32,30 @@ class Tokenizer {
   // flags: KRAFLA_ENCODE_*.
   std::vector<std::int32_t> Encode(std::string_view text, std::uint32_t flags = 0) const {
     return Collect([&](std::int32_t* ids, std::size_t capacity, std::size_t* n) {
-      return krafla_tokenizer_encode(handle_.get(), text.data(), text.size(), flags, ids, capacity, n);
+      return krafla_tokenizer_encode(handle_.get(), text.data(), text.size(), flags, ids, capacity,
+                                     n);
     });
   }
-  std::vector<std::int32_t> Encode(const std::vector<Piece>& pieces, std::uint32_t flags = 0) const {
+  std::vector<std::int32_t> Encode(const std::vector<Piece>& pieces,
+                                   std::uint32_t flags = 0) const {
     std::vector<krafla_piece> raw;
     for (const Piece& piece : pieces) {
       raw.push_back({piece.text.data(), piece.text.size(), piece.trusted ? 1 : 0, 0});
     }
     return Collect([&](std::int32_t* ids, std::size_t capacity, std::size_t* n) {
-      return krafla_tokenizer_encode_pieces(handle_.get(), raw.data(), raw.size(), flags, ids, capacity, n);
+      return krafla_tokenizer_encode_pieces(handle_.get(), raw.data(), raw.size(), flags, ids,
+                                            capacity, n);
     });
   }
   std::string Decode(const std::vector<std::int32_t>& ids, std::uint32_t flags = 0) const {
     std::string text(ids.size() * 8, '\0');
     std::size_t n = 0;
-    std::int32_t code =
-        krafla_tokenizer_decode(handle_.get(), ids.data(), ids.size(), flags, text.data(), text.size(), &n);
+    std::int32_t code = krafla_tokenizer_decode(handle_.get(), ids.data(), ids.size(), flags,
+                                                text.data(), text.size(), &n);
     if (code == KRAFLA_E_BUFFER) {
       text.resize(n);
-      code = krafla_tokenizer_decode(handle_.get(), ids.data(), ids.size(), flags, text.data(), text.size(), &n);
+      code = krafla_tokenizer_decode(handle_.get(), ids.data(), ids.size(), flags, text.data(),
+                                     text.size(), &n);
     }
     Check(code);
     text.resize(n);
@@ -100,8 +104,9 @@ class Template {
   // json: {"messages": [...], "add_generation_prompt": true, ...}.
   std::vector<Piece> Render(std::string_view json, const Tokenizer* tokenizer = nullptr) const {
     krafla_rendered* raw = nullptr;
-    Check(krafla_template_render(&raw, handle_.get(), tokenizer == nullptr ? nullptr : tokenizer->get(),
-                                 json.data(), json.size()));
+    Check(krafla_template_render(&raw, handle_.get(),
+                                 tokenizer == nullptr ? nullptr : tokenizer->get(), json.data(),
+                                 json.size()));
     const internal::Handle<krafla_rendered, krafla_rendered_free> rendered(raw);
     const krafla_piece* pieces = nullptr;
     std::size_t n = 0;

@@ -9,7 +9,8 @@
 /* The ABI number: programs built against ABI n run with every later library of ABI n. */
 #define KRAFLA_ABI 1
 
-/* The number of the canonical arithmetic: equal numbers promise equal bits (docs/architecture.md). */
+/* The number of the canonical arithmetic: equal numbers promise equal bits (docs/architecture.md).
+ */
 #define KRAFLA_ARITHMETIC 1
 
 #endif /* KRAFLA_VERSION_H_ */

@@ -33,7 +33,8 @@ class SharedPages {
       data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
     }
     close(fd);
-    if (data == MAP_FAILED) return MemoryError("measure: mapping {} bytes: {}", bytes, std::strerror(errno));
+    if (data == MAP_FAILED)
+      return MemoryError("measure: mapping {} bytes: {}", bytes, std::strerror(errno));
     return std::unique_ptr<SharedPages>(new SharedPages(data, bytes));
   }
   ~SharedPages() { munmap(data_, bytes_); }
@@ -56,7 +57,8 @@ StatusOr<std::unique_ptr<ThreadPool>> PoolOf(int32_t threads) {
 }  // namespace
 
 StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes) {
-  if (bytes < (uint64_t{1} << 20)) return ArgumentError("measure: bytes: got {}, want 1 MiB or more", bytes);
+  if (bytes < (uint64_t{1} << 20))
+    return ArgumentError("measure: bytes: got {}, want 1 MiB or more", bytes);
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, PoolOf(threads));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<SharedPages> pages, SharedPages::Map(bytes));
   std::memset(pages->data(), 1, bytes);
@@ -68,14 +70,15 @@ StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes) {
   double best = 0;
   for (int pass = 0; pass < 5; ++pass) {
     const Clock::time_point start = Clock::now();
-    pool->Run(pool->size(), 1,
-              [](void* context, size_t begin, size_t end, size_t) {
-                Job& j = *static_cast<Job*>(context);
-                for (size_t i = begin; i < end; ++i) {
-                  j.sum += kernels::measure_read(j.data + i * j.piece, j.piece);
-                }
-              },
-              &job);
+    pool->Run(
+        pool->size(), 1,
+        [](void* context, size_t begin, size_t end, size_t) {
+          Job& j = *static_cast<Job*>(context);
+          for (size_t i = begin; i < end; ++i) {
+            j.sum += kernels::measure_read(j.data + i * j.piece, j.piece);
+          }
+        },
+        &job);
     best = std::max(best, static_cast<double>(job.piece * pool->size()) / SecondsSince(start));
   }
   return best;
@@ -91,12 +94,13 @@ StatusOr<double> MeasureInt8Peak(int32_t threads) {
       std::atomic<uint64_t> macs{0};
     } job{iterations};
     const Clock::time_point start = Clock::now();
-    pool->Run(pool->size(), 1,
-              [](void* context, size_t begin, size_t end, size_t) {
-                Job& j = *static_cast<Job*>(context);
-                for (size_t i = begin; i < end; ++i) j.macs += kernels::measure_int8(j.iterations);
-              },
-              &job);
+    pool->Run(
+        pool->size(), 1,
+        [](void* context, size_t begin, size_t end, size_t) {
+          Job& j = *static_cast<Job*>(context);
+          for (size_t i = begin; i < end; ++i) j.macs += kernels::measure_int8(j.iterations);
+        },
+        &job);
     const double seconds = SecondsSince(start);
     best = std::max(best, static_cast<double>(job.macs.load()) / seconds);
     if (seconds > 0.1) break;

@@ -8,7 +8,8 @@
 
 namespace krafla {
 
-// Bytes a second over a buffer of `bytes` in small pages of a shared mapping, as a mapped model has.
+// Bytes a second over a buffer of `bytes` in small pages of a shared mapping, as a mapped model
+// has.
 StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes);
 
 // Int8 multiply-adds a second of this build's dot product.

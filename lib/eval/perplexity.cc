@@ -34,17 +34,21 @@ double NegativeLogLikelihood(std::span<const float> logits, int32_t target) {
   return Log(sum) + max - logits[static_cast<size_t>(target)];
 }
 
-StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
-                                       std::string_view text, const SessionOptions& options,
-                                       LoadProgress progress, void* user) {
-  if (options.context < 4) return ArgumentError("perplexity: context: got {}, want 4 or more", options.context);
+StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model,
+                                       const Tokenizer& tokenizer, std::string_view text,
+                                       const SessionOptions& options, LoadProgress progress,
+                                       void* user) {
+  if (options.context < 4)
+    return ArgumentError("perplexity: context: got {}, want 4 or more", options.context);
   std::vector<int32_t> ids;
-  KRAFLA_RETURN_IF_ERROR(tokenizer.Encode(text, /*add_special=*/false, /*parse_special=*/false, &ids));
+  KRAFLA_RETURN_IF_ERROR(
+      tokenizer.Encode(text, /*add_special=*/false, /*parse_special=*/false, &ids));
   const size_t context = static_cast<size_t>(options.context);
   const size_t n_bos = tokenizer.adds_bos() ? 1 : 0;
   const size_t n_chunks = ids.size() / (context - n_bos);
   if (n_chunks == 0) {
-    return ArgumentError("perplexity: the text has {} tokens, want {} or more", ids.size(), context - n_bos);
+    return ArgumentError("perplexity: the text has {} tokens, want {} or more", ids.size(),
+                         context - n_bos);
   }
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(model, options));
 

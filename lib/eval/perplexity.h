@@ -24,9 +24,10 @@ struct Perplexity {
 double NegativeLogLikelihood(std::span<const float> logits, int32_t target);
 
 // Chunks of options.context tokens; positions context/2 .. context-2 of each are scored.
-StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model, const Tokenizer& tokenizer,
-                                       std::string_view text, const SessionOptions& options,
-                                       LoadProgress progress, void* user);
+StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model,
+                                       const Tokenizer& tokenizer, std::string_view text,
+                                       const SessionOptions& options, LoadProgress progress,
+                                       void* user);
 
 }  // namespace krafla
 

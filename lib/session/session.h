@@ -1,6 +1,7 @@
-// A session: the token ids it has read, their KV pages and recurrent state, and the logits that follow.
-// Not for two threads at once (the ABI refuses a second one); Cancel() alone may come from anywhere.
-// A call that fails or is cancelled leaves ids, state and logits as they were; only Step() keeps work.
+// A session: the token ids it has read, their KV pages and recurrent state, and the logits that
+// follow. Not for two threads at once (the ABI refuses a second one); Cancel() alone may come from
+// anywhere. A call that fails or is cancelled leaves ids, state and logits as they were; only
+// Step() keeps work.
 #ifndef KRAFLA_LIB_SESSION_SESSION_H_
 #define KRAFLA_LIB_SESSION_SESSION_H_
 
@@ -17,11 +18,13 @@
 
 namespace krafla {
 
+class Job;  // lib/session/job.h: what is being computed
+
 struct SessionOptions {
-  int64_t context = 0;    // positions; 0: the smaller of 4096 and the model's maximum
+  int64_t context = 0;  // positions; 0: the smaller of 4096 and the model's maximum
   KvType kv = KvType::kF16;
-  int64_t reserve = -1;   // positions whose pages are taken at creation; -1: the whole context
-  int64_t batch = 0;      // rows of one forward pass; 0: 256
+  int64_t reserve = -1;  // positions whose pages are taken at creation; -1: the whole context
+  int64_t batch = 0;     // rows of one forward pass; 0: 256
 };
 
 // Bytes by kind that a session of these options takes at most, known before anything is allocated.
@@ -30,13 +33,15 @@ struct SessionPlan {
   uint64_t state = 0;
   uint64_t scratch = 0;
 };
-StatusOr<SessionPlan> PlanSession(const Config& config, const SessionOptions& options, size_t threads);
+StatusOr<SessionPlan> PlanSession(const Config& config, const SessionOptions& options,
+                                  size_t threads);
 
 enum class WantLogits : int32_t { kLast = 0, kAll = 1, kNone = 2 };
 
 struct AppendOptions {
   WantLogits logits = WantLogits::kLast;
-  // kAll: called in ascending position with the row that follows it; non-zero stops (CallbackError).
+  // kAll: called in ascending position with the row that follows it; non-zero stops
+  // (CallbackError).
   int (*on_logits)(void* user, int64_t position, const float* row, size_t n_vocab) = nullptr;
   // Called between work items of a prompt, from the calling thread; non-zero stops (CallbackError).
   int (*on_progress)(void* user, int64_t done, int64_t total) = nullptr;
@@ -55,42 +60,60 @@ class Session {
                                                    const SessionOptions& options);
   ~Session();
 
-  // Ids outside the vocabulary: ArgumentError; too many for the context: ContextError, nothing computed.
+  // Ids outside the vocabulary: ArgumentError; too many for the context: ContextError, nothing
+  // computed.
   Status Append(std::span<const int32_t> ids, const AppendOptions& options);
 
-  // The same in slices: Begin() checks and notes, each Step() works until `max_us` have passed (0: one
-  // work item; negative: to the end) and returns true when the ids are in. Between steps only Step(),
-  // Abandon() and the getters are allowed (StateError); Abandon() drops what was begun.
+  // The same in slices: Begin() checks and notes, each Step() works until `max_us` have passed (0:
+  // one work item; negative: to the end) and returns true when the ids are in. Between steps only
+  // Step(), Abandon() and the getters are allowed (StateError); Abandon() drops what was begun.
   Status Begin(std::span<const int32_t> ids, const AppendOptions& options);
   StatusOr<bool> Step(int64_t max_us);
   void Abandon();
 
-  Status Truncate(int64_t length, CutReport* report);  // length <= length(); logits: those after the cut
+  Status Truncate(int64_t length,
+                  CutReport* report);  // length <= length(); logits: those after the cut
   StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
 
   // May be called from any thread; the running call, or else the next one, returns CancelledError.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
 
   const std::shared_ptr<const Model>& model() const { return model_; }
-  std::span<const int32_t> ids() const { return ids_; }
-  int64_t length() const { return static_cast<int64_t>(ids_.size()); }
+  std::span<const int32_t> ids() const { return {ids_.data(), static_cast<size_t>(length_)}; }
+  int64_t length() const { return length_; }
   int64_t context() const { return options_.context; }
-  // Logits after the last id; empty before the first append, after kNone and after a cut that did not
-  // keep them (the next Append brings new ones; Truncate to a length > 0 recomputes its last row).
+  // Logits after the last id; empty before the first append, after kNone and after a cut that did
+  // not keep them (the next Append brings new ones; Truncate to a length > 0 recomputes its last
+  // row).
   std::span<const float> logits() const { return logits_; }
-  uint64_t kv_bytes() const;  // of the pages this session holds, shared ones included
+  uint64_t kv_bytes() const { return state_.held_bytes(); }  // of its pages, shared ones included
+  bool begun() const { return begun_; }                      // between Begin() and the last Step()
 
-  // One pass over rows of several sessions of one model: ids[i] is appended to sessions[i], each result
-  // bit-equal to an append alone. All or nothing.
+  // One pass over rows of several sessions of one model: ids[i] is appended to sessions[i], each
+  // result bit-equal to an append alone. All or nothing.
   static Status AppendBatch(std::span<Session* const> sessions,
                             std::span<const std::span<const int32_t>> ids);
 
  private:
+  friend class Job;
   Session() = default;
+  static StatusOr<std::unique_ptr<Session>> Make(std::shared_ptr<const Model> model,
+                                                 const SessionOptions& options);
+  Status CheckIdle() const;  // StateError between Begin() and the end of it
+  Status CheckIds(std::span<const int32_t> ids) const;
+  float* logits_row(int which) const;  // [PadTo16(n_vocab)]
+
   std::shared_ptr<const Model> model_;
-  SessionOptions options_;
-  std::vector<int32_t> ids_;
+  SessionOptions options_;    // no zeros and -1 any more
+  std::vector<int32_t> ids_;  // capacity for the whole context; behind length_: what was begun
+  int64_t length_ = 0;
+  State state_;
+  std::unique_ptr<Driver> driver_;
+  Buffer logits_rows_;  // two rows: the current one, and the one that an append writes
+  int current_ = 0;
   std::span<const float> logits_;
+  std::unique_ptr<Job> job_;
+  bool begun_ = false;
   std::atomic<bool> cancel_{false};
 };
 

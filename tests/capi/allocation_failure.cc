@@ -1,6 +1,7 @@
-// Fails the n-th allocation, for every n, in each operation of the ABI. malloc itself is replaced here, so
-// that operator new, the libraries beneath and the C library are all counted; the host allocator hands
-// large buffers to the same malloc. After a failure: a code, nothing leaked, the object as it was.
+// Fails the n-th allocation, for every n, in each operation of the ABI. malloc itself is replaced
+// here, so that operator new, the libraries beneath and the C library are all counted; the host
+// allocator hands large buffers to the same malloc. After a failure: a code, nothing leaked, the
+// object as it was.
 #include <dlfcn.h>
 #include <malloc.h>
 
@@ -66,7 +67,9 @@ void free(void* data) {
 namespace krafla::test {
 namespace {
 
-void* HostAllocate(void*, size_t bytes, size_t alignment) { return aligned_alloc(alignment, bytes); }
+void* HostAllocate(void*, size_t bytes, size_t alignment) {
+  return aligned_alloc(alignment, bytes);
+}
 void HostRelease(void*, void* data, size_t, size_t) { free(data); }
 
 RuntimeHandle CountedRuntime() {
@@ -79,8 +82,9 @@ RuntimeHandle CountedRuntime() {
   return RuntimeHandle(runtime);
 }
 
-// Runs attempt() with the n-th allocation failing, for n = 0, 1, ... until it succeeds without having met
-// the failure. check() looks at the object after each failed attempt. Returns the number of attempts.
+// Runs attempt() with the n-th allocation failing, for n = 0, 1, ... until it succeeds without
+// having met the failure. check() looks at the object after each failed attempt. Returns the number
+// of attempts.
 int FailEach(const std::function<int32_t()>& attempt, const std::function<void()>& check) {
   for (int n = 0;; ++n) {
     const int64_t before = live.load();
@@ -111,26 +115,35 @@ TEST_CASE("opening a model survives every failing allocation") {
     options.load = load;
     krafla_model* model = nullptr;
     const int n = FailEach(
-        [&] { return krafla_model_open_path(&model, runtime.get(), path.data(), path.size(), &options); },
+        [&] {
+          return krafla_model_open_path(&model, runtime.get(), path.data(), path.size(), &options);
+        },
         [&] { REQUIRE(model == nullptr); });
     REQUIRE(n > 10);
     krafla_tokenizer* tokenizer = nullptr;
     FailEach([&] { return krafla_tokenizer_from_model(&tokenizer, model); },
              [&] { REQUIRE(tokenizer == nullptr); });
     krafla_template* chat = nullptr;
-    FailEach([&] { return krafla_template_from_model(&chat, model); }, [&] { REQUIRE(chat == nullptr); });
+    FailEach([&] { return krafla_template_from_model(&chat, model); },
+             [&] { REQUIRE(chat == nullptr); });
     const std::string json =
         R"({"messages":[{"role":"user","content":"In the beginning"}],"add_generation_prompt":true})";
     krafla_rendered* rendered = nullptr;
-    FailEach([&] { return krafla_template_render(&rendered, chat, tokenizer, json.data(), json.size()); },
-             [&] { REQUIRE(rendered == nullptr); });
+    FailEach(
+        [&] {
+          return krafla_template_render(&rendered, chat, tokenizer, json.data(), json.size());
+        },
+        [&] { REQUIRE(rendered == nullptr); });
     const krafla_piece* pieces = nullptr;
     size_t n_pieces = 0;
     REQUIRE(krafla_rendered_get_pieces(rendered, &pieces, &n_pieces) == KRAFLA_OK);
     int32_t ids[64];
     size_t n_ids = 0;
-    FailEach([&] { return krafla_tokenizer_encode_pieces(tokenizer, pieces, n_pieces, 0, ids, 64, &n_ids); },
-             [] {});
+    FailEach(
+        [&] {
+          return krafla_tokenizer_encode_pieces(tokenizer, pieces, n_pieces, 0, ids, 64, &n_ids);
+        },
+        [] {});
     REQUIRE(n_ids > 5);
     krafla_rendered_free(rendered);
     krafla_template_free(chat);
@@ -150,8 +163,9 @@ TEST_CASE("a session survives every failing allocation") {
            [&] { REQUIRE(raw == nullptr); });
   SessionHandle session(raw);
 
-  FailEach([&] { return krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr); },
-           [&] { REQUIRE(Ids(session.get()).empty()); });
+  FailEach(
+      [&] { return krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr); },
+      [&] { REQUIRE(Ids(session.get()).empty()); });
   const std::vector<float> logits = Logits(session.get());
   const auto unchanged = [&] {
     REQUIRE(Ids(session.get()) == kPrompt);
@@ -185,13 +199,15 @@ TEST_CASE("generation keeps what it did when an allocation fails") {
   RuntimeHandle runtime = CountedRuntime();
   ModelHandle model = OpenTiny(runtime.get());
   SessionHandle session = MakeSession(model.get());
-  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
   krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
   options.max_tokens = 8;
   options.ignore_end = 1;
 
   SessionHandle reference = MakeSession(model.get());
-  REQUIRE(krafla_session_append(reference.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_append(reference.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
   krafla_sampler* raw = nullptr;
   REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
   SamplerHandle sampler(raw);
@@ -199,7 +215,8 @@ TEST_CASE("generation keeps what it did when an allocation fails") {
   const std::vector<int32_t> expected = Ids(reference.get());
 
   for (int n = 0;; ++n) {
-    REQUIRE(krafla_session_truncate(session.get(), static_cast<int64_t>(kPrompt.size())) == KRAFLA_OK);
+    REQUIRE(krafla_session_truncate(session.get(), static_cast<int64_t>(kPrompt.size())) ==
+            KRAFLA_OK);
     REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
     SamplerHandle fresh(raw);
     krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;

@@ -15,7 +15,9 @@ int main() {
     krafla::Model::Open("/nonexistent.mlb");
     return 1;
   } catch (const krafla::Error& error) {
-    if (error.code() >= 0 || std::string(error.what()).find("/nonexistent.mlb") == std::string::npos) return 1;
+    if (error.code() >= 0 ||
+        std::string(error.what()).find("/nonexistent.mlb") == std::string::npos)
+      return 1;
     std::printf("%s: %s\n", error.name(), error.what());
   }
   krafla::Sampler sampler(7);

@@ -1,5 +1,5 @@
-// Every entry point with what no caller should pass: NULL, bad enums, absurd lengths, ids out of range.
-// A code and a message come back, and the objects go on working.
+// Every entry point with what no caller should pass: NULL, bad enums, absurd lengths, ids out of
+// range. A code and a message come back, and the objects go on working.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -83,7 +83,8 @@ TEST_CASE("NULL handles and results are refused") {
   RequireArgumentError(krafla_sampler_clone(&p, nullptr));
   RequireArgumentError(krafla_sampler_param_at(0, nullptr));
   RequireArgumentError(krafla_convert(nullptr));
-  RequireArgumentError(krafla_measure_perplexity(nullptr, model.get(), nullptr, "x", 1, nullptr, nullptr, nullptr));
+  RequireArgumentError(
+      krafla_measure_perplexity(nullptr, model.get(), nullptr, "x", 1, nullptr, nullptr, nullptr));
   krafla_runtime_free(nullptr);
   krafla_model_free(nullptr);
   krafla_tokenizer_free(nullptr);
@@ -108,12 +109,14 @@ TEST_CASE("values out of range are refused, and the session goes on") {
   REQUIRE(krafla_session_truncate(session.get(), 1) == KRAFLA_E_ARGUMENT);
   REQUIRE(krafla_session_truncate(session.get(), -1) == KRAFLA_E_ARGUMENT);
   const std::vector<int32_t> too_many(257, 1);
-  REQUIRE(krafla_session_append(session.get(), too_many.data(), too_many.size(), nullptr) == KRAFLA_E_CONTEXT);
+  REQUIRE(krafla_session_append(session.get(), too_many.data(), too_many.size(), nullptr) ==
+          KRAFLA_E_CONTEXT);
   const float* row = nullptr;
   size_t n = 0;
   REQUIRE(krafla_session_get_logits(session.get(), &row, &n) == KRAFLA_E_STATE);
   REQUIRE(krafla_session_step(session.get(), -1) == KRAFLA_E_STATE);
-  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
   REQUIRE(Ids(session.get()) == kPrompt);
 
   krafla_session_options options = KRAFLA_SESSION_OPTIONS_INIT;
@@ -161,7 +164,8 @@ TEST_CASE("samplers refuse what is not a number or out of bounds") {
 TEST_CASE("files that are none give an error that names them") {
   krafla_model* model = nullptr;
   const std::string missing = "/nonexistent/model.mlb";
-  const int32_t code = krafla_model_open_path(&model, nullptr, missing.data(), missing.size(), nullptr);
+  const int32_t code =
+      krafla_model_open_path(&model, nullptr, missing.data(), missing.size(), nullptr);
   REQUIRE((code == KRAFLA_E_IO || code == KRAFLA_E_NOT_FOUND));
   REQUIRE(std::strstr(krafla_error_message(), missing.c_str()) != nullptr);
   REQUIRE(krafla_model_open_memory(&model, nullptr, "not a model", 11, nullptr) == KRAFLA_E_FILE);
@@ -185,17 +189,18 @@ TEST_CASE("a small buffer is told the size it needs") {
   REQUIRE(n > 0);
   std::vector<int32_t> ids(n);
   size_t again = 0;
-  REQUIRE(krafla_tokenizer_encode(tokenizer.get(), text.data(), text.size(), 0, ids.data(), n, &again) ==
-          KRAFLA_OK);
+  REQUIRE(krafla_tokenizer_encode(tokenizer.get(), text.data(), text.size(), 0, ids.data(), n,
+                                  &again) == KRAFLA_OK);
   REQUIRE(again == n);
   std::string decoded(text.size(), ' ');
   size_t length = 0;
-  REQUIRE(krafla_tokenizer_decode(tokenizer.get(), ids.data(), n, 0, decoded.data(), decoded.size(), &length) ==
-          KRAFLA_OK);
+  REQUIRE(krafla_tokenizer_decode(tokenizer.get(), ids.data(), n, 0, decoded.data(), decoded.size(),
+                                  &length) == KRAFLA_OK);
   REQUIRE(decoded == text);
-  REQUIRE(krafla_tokenizer_encode(tokenizer.get(), text.data(), text.size(), 0x80, nullptr, 0, &n) ==
-          KRAFLA_E_UNSUPPORTED);
-  REQUIRE(krafla_tokenizer_encode(tokenizer.get(), "\xFF", 1, 0, nullptr, 0, &n) == KRAFLA_E_ARGUMENT);
+  REQUIRE(krafla_tokenizer_encode(tokenizer.get(), text.data(), text.size(), 0x80, nullptr, 0,
+                                  &n) == KRAFLA_E_UNSUPPORTED);
+  REQUIRE(krafla_tokenizer_encode(tokenizer.get(), "\xFF", 1, 0, nullptr, 0, &n) ==
+          KRAFLA_E_ARGUMENT);
 }
 
 }  // namespace krafla::test

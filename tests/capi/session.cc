@@ -1,5 +1,5 @@
-// Sessions through the ABI: equal bits whatever the host's float mode and however the work is cut, one
-// thread at a time, cancel, budgets, and text in whole code points.
+// Sessions through the ABI: equal bits whatever the host's float mode and however the work is cut,
+// one thread at a time, cancel, budgets, and text in whole code points.
 #include <fenv.h>
 
 #include <atomic>
@@ -20,7 +20,8 @@ namespace {
 
 std::vector<float> ColdLogits(const krafla_model* model) {
   SessionHandle session = MakeSession(model);
-  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
   return Logits(session.get());
 }
 
@@ -36,7 +37,8 @@ TEST_CASE("the host's float mode changes no bit and is given back") {
   for (const int rounding : {FE_UPWARD, FE_DOWNWARD, FE_TOWARDZERO}) {
     REQUIRE(fesetround(rounding) == 0);
     SessionHandle session = MakeSession(model.get());
-    const int32_t code = krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr);
+    const int32_t code =
+        krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr);
     const int after = fegetround();
     fesetround(FE_TONEAREST);
     REQUIRE(code == KRAFLA_OK);
@@ -60,7 +62,8 @@ TEST_CASE("stepped, forked, truncated and batched sessions equal a cold one bit 
   const std::vector<float> expected = ColdLogits(model.get());
 
   SessionHandle stepped = MakeSession(model.get());
-  REQUIRE(krafla_session_begin(stepped.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_begin(stepped.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
   int pauses = 0;
   int32_t code = KRAFLA_PAUSED;
   while ((code = krafla_session_step(stepped.get(), 0)) == KRAFLA_PAUSED) ++pauses;
@@ -75,7 +78,8 @@ TEST_CASE("stepped, forked, truncated and batched sessions equal a cold one bit 
   SessionHandle fork(raw);
   const std::vector<int32_t> other = {7, 8, 9};
   REQUIRE(krafla_session_append(base.get(), other.data(), other.size(), nullptr) == KRAFLA_OK);
-  REQUIRE(krafla_session_append(fork.get(), kPrompt.data() + 5, kPrompt.size() - 5, nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_append(fork.get(), kPrompt.data() + 5, kPrompt.size() - 5, nullptr) ==
+          KRAFLA_OK);
   REQUIRE(SameBits(Logits(fork.get()), expected));
 
   REQUIRE(krafla_session_truncate(base.get(), 5) == KRAFLA_OK);
@@ -97,11 +101,13 @@ TEST_CASE("a model opened from memory or through a reader equals the mapped one"
   REQUIRE(file != nullptr);
   std::string bytes;
   char buffer[4096];
-  for (size_t n = 0; (n = std::fread(buffer, 1, sizeof(buffer), file)) > 0;) bytes.append(buffer, n);
+  for (size_t n = 0; (n = std::fread(buffer, 1, sizeof(buffer), file)) > 0;)
+    bytes.append(buffer, n);
   std::fclose(file);
 
   krafla_model* raw = nullptr;
-  REQUIRE(krafla_model_open_memory(&raw, nullptr, bytes.data(), bytes.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_model_open_memory(&raw, nullptr, bytes.data(), bytes.size(), nullptr) ==
+          KRAFLA_OK);
   ModelHandle in_memory(raw);
   REQUIRE(SameBits(ColdLogits(in_memory.get()), expected));
 
@@ -139,7 +145,9 @@ TEST_CASE("a second thread in the same session is refused") {
   options.logits = KRAFLA_LOGITS_ALL;
   options.on_logits = [](void* user, int64_t, const float*, size_t) -> int {
     Call& c = *static_cast<Call*>(user);
-    std::thread([&] { *c.code = krafla_session_append(c.session, kPrompt.data(), 1, nullptr); }).join();
+    std::thread([&] {
+      *c.code = krafla_session_append(c.session, kPrompt.data(), 1, nullptr);
+    }).join();
     return 0;
   };
   REQUIRE(krafla_session_append(session.get(), kPrompt.data(), 2, &options) == KRAFLA_OK);
@@ -150,15 +158,18 @@ TEST_CASE("a second thread in the same session is refused") {
 TEST_CASE("cancel, callbacks and budgets leave the session as it was") {
   ModelHandle model = OpenTiny();
   SessionHandle session = MakeSession(model.get());
-  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
   const std::vector<float> logits = Logits(session.get());
   const std::vector<int32_t> more(100, 9);
 
   REQUIRE(krafla_session_cancel(session.get()) == KRAFLA_OK);
-  REQUIRE(krafla_session_append(session.get(), more.data(), more.size(), nullptr) == KRAFLA_E_CANCELLED);
+  REQUIRE(krafla_session_append(session.get(), more.data(), more.size(), nullptr) ==
+          KRAFLA_E_CANCELLED);
   krafla_append_options options = KRAFLA_APPEND_OPTIONS_INIT;
   options.on_progress = [](void*, int64_t, int64_t) { return 1; };
-  REQUIRE(krafla_session_append(session.get(), more.data(), more.size(), &options) == KRAFLA_E_CALLBACK);
+  REQUIRE(krafla_session_append(session.get(), more.data(), more.size(), &options) ==
+          KRAFLA_E_CALLBACK);
   REQUIRE(Ids(session.get()) == kPrompt);
   REQUIRE(SameBits(Logits(session.get()), logits));
 
@@ -205,7 +216,8 @@ TEST_CASE("generated text comes in whole code points and equals the decoded ids"
   TokenizerHandle tokenizer(raw_tokenizer);
   for (uint64_t seed = 0; seed < 20; ++seed) {
     SessionHandle session = MakeSession(model.get());
-    REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+    REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+            KRAFLA_OK);
     krafla_sampler_options sampler_options = KRAFLA_SAMPLER_OPTIONS_INIT;
     sampler_options.seed = seed;
     sampler_options.has_seed = 1;
