@@ -1,34 +1,37 @@
 // The kernel contract: every function that the instruction set decides, each with its formula. A
 // program links exactly one kernel library; a kernel that an instruction set lacks is a link error.
-// `scalar/` is the meaning of each function: every other set equals it bit for bit (docs/kernels.md).
+// `scalar/` is the meaning of each function: every other set equals it bit for bit
+// (docs/kernels.md).
 //
-// Shared rules. Floats: round to nearest even, multiply then add, never fused, denormals kept. Buffers
-// never alias unless said; no alignment is needed unless said; nothing is read or written outside the
-// stated extents. "Tile": 16 output rows whose k runs together; rows beyond a matrix's last are zeros.
-// A reduction over i has 16 partial sums, lane l taking i = l, l + 16, ... in ascending order (absent
-// elements add nothing), folded as s[l] += s[l + 8] for l < 8, then 4, 2, 1: the value is s[0].
+// Shared rules. Floats: round to nearest even, multiply then add, never fused, denormals kept.
+// Buffers never alias unless said; no alignment is needed unless said; nothing is read or written
+// outside the stated extents. "Tile": 16 output rows whose k runs together; rows beyond a matrix's
+// last are zeros. A reduction over i has 16 partial sums, lane l taking i = l, l + 16, ... in
+// ascending order (absent elements add nothing), folded as s[l] += s[l + 8] for l < 8, then 4, 2,
+// 1: the value is s[0].
 #ifndef KRAFLA_KERNELS_KERNELS_H_
 #define KRAFLA_KERNELS_KERNELS_H_
 
 #include <stddef.h>
 #include <stdint.h>
 
-// The namespace of the functions. Everyone but the kernel test leaves it alone; the test compiles the
-// scalar kernels once more under another name, to compare two sets in one program.
+// The namespace of the functions. Everyone but the kernel test leaves it alone; the test compiles
+// the scalar kernels once more under another name, to compare two sets in one program.
 #ifndef KRAFLA_KERNELS
 #define KRAFLA_KERNELS kernels
 #endif
 
 namespace krafla {
 
-inline constexpr size_t kTileRows = 16;    // rows of a weight tile
-inline constexpr size_t kBlock = 32;       // k of a quantised block
+inline constexpr size_t kTileRows = 16;          // rows of a weight tile
+inline constexpr size_t kBlock = 32;             // k of a quantised block
 inline constexpr size_t kPagePositions = 32;     // positions of a KV page
 inline constexpr size_t kAttendPositions = 256;  // positions of an attention block: 8 pages
 
-// Bytes of one tile-block (16 rows x 32 k): 16 f16 scales, then 64-byte groups in which the 32-bit lane
-// r belongs to row r and holds 4 consecutive k. q8: 8 groups, signed bytes. q4: 4 groups; low nibbles of
-// group j hold k = 8j .. 8j+3, high nibbles k = 8j+4 .. 8j+7; a nibble n stands for n - 8.
+// Bytes of one tile-block (16 rows x 32 k): 16 f16 scales, then 64-byte groups in which the 32-bit
+// lane r belongs to row r and holds 4 consecutive k. q8: 8 groups, signed bytes. q4: 4 groups; low
+// nibbles of group j hold k = 8j .. 8j+3, high nibbles k = 8j+4 .. 8j+7; a nibble n stands for n
+// - 8.
 inline constexpr size_t kTileBlockQ8 = 32 + 512;
 inline constexpr size_t kTileBlockQ4 = 32 + 256;
 
@@ -43,45 +46,49 @@ static_assert(sizeof(ActBlock) == 40);
 // One block of attention for several query rows that share one KV head. Position p of the block
 // (0 .. 255) lies in page p / 32 at p % 32.
 struct AttendArgs {
-  const float* q;              // [n_queries][ldq], head_dim used
+  const float* q;  // [n_queries][ldq], head_dim used
   size_t ldq;
   size_t n_queries;
-  const int32_t* first;        // [n_queries] query i sees positions first[i] <= p < last[i] of the block
-  const int32_t* last;         // [n_queries] at most 256; first == last: sees none
+  const int32_t* first;  // [n_queries] query i sees positions first[i] <= p < last[i] of the block
+  const int32_t* last;   // [n_queries] at most 256; first == last: sees none
   const void* const* k_pages;  // [8] each [head_dim][32]: lane = position; unused pages may be null
   const void* const* v_pages;  // [8] each [32][head_dim]
   size_t head_dim;
-  float scale;                 // multiplies the finished dot product
-  float softcap;               // c > 0: s = c * tanh(s / c) after scale; 0: none
-  float* scores;               // [n_queries][256] scratch
-  float* m;                    // [n_queries] out: largest score, -inf where none is seen
-  float* l;                    // [n_queries] out: sum of exp(s - m), 0 where none is seen
-  float* o;                    // [n_queries][ldo] out: sum of exp(s - m) * v, zeros where none is seen
+  float scale;    // multiplies the finished dot product
+  float softcap;  // c > 0: s = c * tanh(s / c) after scale; 0: none
+  float* scores;  // [n_queries][256] scratch
+  float* m;       // [n_queries] out: largest score, -inf where none is seen
+  float* l;       // [n_queries] out: sum of exp(s - m), 0 where none is seen
+  float* o;       // [n_queries][ldo] out: sum of exp(s - m) * v, zeros where none is seen
   size_t ldo;
 };
 
 namespace KRAFLA_KERNELS {
 
-// --- identity -------------------------------------------------------------------------------------
-const char* isa_name();         // "avx2"
-const char* missing_feature();  // null if this processor and system run this build, else the feature
+// --- identity
+// -------------------------------------------------------------------------------------
+const char* isa_name();  // "avx2"
+const char*
+missing_feature();  // null if this processor and system run this build, else the feature
 
-// --- weights x activations -------------------------------------------------------------------------
-// Tiles i of [tile_begin, tile_end), tokens t < n_tokens, rows r < 16:  y[t * ldy + 16 * i + r] = acc.
-// Quantised: tile i at w + i * n_blocks * kTileBlockX, x[t * n_blocks + b];
-//   acc = 0; for b ascending: acc = acc + float(isum_b) * (f32(scale_b) * x.d), isum_b exact in int32.
-void matmul_q8(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks, const ActBlock* x,
-               size_t n_tokens, float* y, size_t ldy);
-void matmul_q4(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks, const ActBlock* x,
-               size_t n_tokens, float* y, size_t ldy);
+// --- weights x activations
+// ------------------------------------------------------------------------- Tiles i of [tile_begin,
+// tile_end), tokens t < n_tokens, rows r < 16:  y[t * ldy + 16 * i + r] = acc. Quantised: tile i at
+// w + i * n_blocks * kTileBlockX, x[t * n_blocks + b];
+//   acc = 0; for b ascending: acc = acc + float(isum_b) * (f32(scale_b) * x.d), isum_b exact in
+//   int32.
+void matmul_q8(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
+               const ActBlock* x, size_t n_tokens, float* y, size_t ldy);
+void matmul_q4(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
+               const ActBlock* x, size_t n_tokens, float* y, size_t ldy);
 // Plain: tile i at w + i * k * 16 elements, laid out [k][16]; x[t * ldx + j];
 //   acc = 0; for j ascending: acc = acc + f32(w) * x.
-void matmul_f32(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x, size_t ldx,
-                size_t n_tokens, float* y, size_t ldy);
-void matmul_f16(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x, size_t ldx,
-                size_t n_tokens, float* y, size_t ldy);
-void matmul_bf16(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x, size_t ldx,
-                 size_t n_tokens, float* y, size_t ldy);
+void matmul_f32(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x,
+                size_t ldx, size_t n_tokens, float* y, size_t ldy);
+void matmul_f16(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x,
+                size_t ldx, size_t n_tokens, float* y, size_t ldy);
+void matmul_bf16(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x,
+                 size_t ldx, size_t n_tokens, float* y, size_t ldy);
 
 // Row `row` of a tiled matrix, dequantised: y[j], j < k; q: f32(scale) * float(code).
 void get_row_q8(const void* w, size_t k, size_t row, float* y);
@@ -92,25 +99,32 @@ void get_row_bf16(const void* w, size_t k, size_t row, float* y);
 
 // n floats into ceil(n / 32) blocks, the last one filled with zeros:
 //   d = amax / 127, but 0 if that is below the smallest normal; id = d != 0 ? 1 / d : 0;
-//   q = round_to_even(min(max(x * id, -127), 127)); sum = sum q.  Here max(a, b) is a > b ? a : b and
-//   amax takes |x| > amax ? |x| : amax, so a NaN never wins and no input is undefined.
+//   q = round_to_even(min(max(x * id, -127), 127)); sum = sum q.  Here max(a, b) is a > b ? a : b
+//   and amax takes |x| > amax ? |x| : amax, so a NaN never wins and no input is undefined.
 void quantize(const float* x, size_t n, ActBlock* out);
 
-// --- rows of floats ---------------------------------------------------------------------------------
-void rms_norm(const float* x, const float* w, size_t n, float eps, float* y);  // (x * (1 / sqrt(mean(x^2) + eps))) * w; y may be x; mean = reduction / float(n)
-void add(const float* x, size_t n, float* y);                                  // y = y + x
-void mul(const float* x, size_t n, float* y);                                  // y = y * x
-void silu_mul(const float* gate, const float* up, size_t n, float* y);         // (gate * sigmoid(gate)) * up; y may be gate
-void gelu_tanh_mul(const float* gate, const float* up, size_t n, float* y);    // tanh approximation of GELU(gate), times up
-void gelu_erf_mul(const float* gate, const float* up, size_t n, float* y);     // exact GELU(gate), times up
+// --- rows of floats
+// ---------------------------------------------------------------------------------
+void rms_norm(
+    const float* x, const float* w, size_t n, float eps,
+    float* y);  // (x * (1 / sqrt(mean(x^2) + eps))) * w; y may be x; mean = reduction / float(n)
+void add(const float* x, size_t n, float* y);  // y = y + x
+void mul(const float* x, size_t n, float* y);  // y = y * x
+void silu_mul(const float* gate, const float* up, size_t n,
+              float* y);  // (gate * sigmoid(gate)) * up; y may be gate
+void gelu_tanh_mul(const float* gate, const float* up, size_t n,
+                   float* y);  // tanh approximation of GELU(gate), times up
+void gelu_erf_mul(const float* gate, const float* up, size_t n,
+                  float* y);  // exact GELU(gate), times up
 // Split-half rotation in place of n_heads heads ld apart: for j < n_rot / 2
-//   a = x[j], b = x[j + n_rot / 2]:  x[j] = a * cos[j] - b * sin[j],  x[j + n_rot / 2] = b * cos[j] + a * sin[j].
+//   a = x[j], b = x[j + n_rot / 2]:  x[j] = a * cos[j] - b * sin[j],  x[j + n_rot / 2] = b * cos[j]
+//   + a * sin[j].
 void rope(float* x, size_t n_heads, size_t ld, size_t n_rot, const float* cos, const float* sin);
 
-// Elementwise y = f(x), y may be x. Sequences of our own, within 2 ulp (tanh, erf, log1p, softplus:
-// 4 ulp) of the true value; NaN gives NaN.
-void map_exp(const float* x, size_t n, float* y);       // 0 below -87.3, +inf above log(FLT_MAX)
-void map_sigmoid(const float* x, size_t n, float* y);   // 1 / (1 + exp(-x))
+// Elementwise y = f(x), y may be x. Sequences of our own, within 2 ulp (sigmoid: 3 ulp) of the true
+// value; NaN gives NaN.
+void map_exp(const float* x, size_t n, float* y);      // 0 below -87.3, +inf above log(FLT_MAX)
+void map_sigmoid(const float* x, size_t n, float* y);  // 1 / (1 + exp(-x))
 void map_tanh(const float* x, size_t n, float* y);
 void map_erf(const float* x, size_t n, float* y);
 void map_log1p(const float* x, size_t n, float* y);     // x > -1
@@ -122,23 +136,31 @@ void f16_to_f32(const uint16_t* x, size_t n, float* y);
 void f32_to_bf16(const float* x, size_t n, uint16_t* y);
 void bf16_to_f32(const uint16_t* x, size_t n, float* y);
 
-// --- attention --------------------------------------------------------------------------------------
-// For each query, over its visible positions p ascending:
-//   s_p = (sum over c ascending of q[c] * k[c][p]) * scale, one accumulator; m = max s_p, a reduction
-//   as above with max(upper, lower) for the sum; e_p = exp(s_p - m); l = reduction of e over p (lane
-//   p % 16 of the block); o[c] = sum over p ascending of e_p * v[p][c], one accumulator.
+// --- attention
+// -------------------------------------------------------------------------------------- For each
+// query, over its visible positions p ascending:
+//   s_p = (sum over c ascending of q[c] * k[c][p]) * scale, one accumulator; m = max s_p, a
+//   reduction as above with max(upper, lower) for the sum; e_p = exp(s_p - m); l = reduction of e
+//   over p (lane p % 16 of the block); o[c] = sum over p ascending of e_p * v[p][c], one
+//   accumulator.
 // f16 pages are widened first. A k page that holds a visible position is read whole, of v only the
 // visible positions; what invisible positions hold, NaN included, has no effect.
 void attend_f32(const AttendArgs& args);
 void attend_f16(const AttendArgs& args);
 // Folds the next block (mb, lb, ob) into (m, l, o) of one query. lb == 0: nothing happens;
-// l == 0: a copy; else M = m > mb ? m : mb, a = exp(m - M), b = exp(mb - M): l = l * a + lb * b, o = o * a + ob * b.
-void attend_merge(float mb, float lb, const float* ob, size_t head_dim, float* m, float* l, float* o);
+// l == 0: a copy; else M = m > mb ? m : mb, a = exp(m - M), b = exp(mb - M): l = l * a + lb * b, o
+// = o * a + ob * b.
+void attend_merge(float mb, float lb, const float* ob, size_t head_dim, float* m, float* l,
+                  float* o);
 void attend_finish(float l, size_t head_dim, float* o);  // o = o / l; zeros where l == 0
 
-// --- measurement (ml_bench) -------------------------------------------------------------------------
-uint64_t measure_read(const void* data, size_t bytes);  // reads all with this build's widest loads; returns a sum
-uint64_t measure_int8(uint64_t iterations);             // independent int8 multiply-add chains; returns how many multiply-adds were done
+// --- measurement (ml_bench)
+// ------------------------------------------------------------------------- Reads all with this
+// build's widest loads; returns the sum mod 2^32 of the little-endian 32-bit words, the last one
+// filled up with zeros.
+uint64_t measure_read(const void* data, size_t bytes);
+// Independent chains of this build's best int8 multiply-add; returns how many were done.
+uint64_t measure_int8(uint64_t iterations);
 
 }  // namespace KRAFLA_KERNELS
 }  // namespace krafla

@@ -1,6 +1,7 @@
 // Whether this machine runs the avx2 build. Compiled for the baseline: it must answer where it may
 // not.
-#include "kernels/avx2/features.h"
+#include "kernels/avx2/cpu.h"
+
 #include "kernels/kernels.h"
 
 namespace krafla::KRAFLA_KERNELS {

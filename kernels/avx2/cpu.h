@@ -1,6 +1,6 @@
 // What the avx2 build needs, in the order in which a lack is reported.
-#ifndef KRAFLA_KERNELS_AVX2_FEATURES_H_
-#define KRAFLA_KERNELS_AVX2_FEATURES_H_
+#ifndef KRAFLA_KERNELS_AVX2_CPU_H_
+#define KRAFLA_KERNELS_AVX2_CPU_H_
 
 #include "kernels/x86/cpu.h"
 
@@ -16,4 +16,4 @@ constexpr X86Feature kAvx2Features[] = {
 }  // namespace
 }  // namespace krafla
 
-#endif  // KRAFLA_KERNELS_AVX2_FEATURES_H_
+#endif  // KRAFLA_KERNELS_AVX2_CPU_H_

@@ -2,23 +2,20 @@
 // integer multiply-adds in registers.
 #include <string.h>
 
-#include "kernels/scalar/functions.h"
+#include "kernels/kernels.h"
 
 namespace krafla::KRAFLA_KERNELS {
 
 uint64_t measure_read(const void* data, size_t bytes) {
-  const char* p = static_cast<const char*>(data);
-  uint64_t sums[4] = {};
+  const unsigned char* p = static_cast<const unsigned char*>(data);
+  uint32_t sum = 0;
   size_t i = 0;
-  for (; i + 32 <= bytes; i += 32) {
-    for (size_t j = 0; j < 4; ++j) {
-      uint64_t v;
-      memcpy(&v, p + i + 8 * j, sizeof v);
-      sums[j] += v;
-    }
+  for (; i + 4 <= bytes; i += 4) {
+    uint32_t word;
+    memcpy(&word, p + i, sizeof word);
+    sum += word;
   }
-  uint64_t sum = sums[0] + sums[1] + sums[2] + sums[3];
-  for (; i < bytes; ++i) sum += static_cast<uint8_t>(p[i]);
+  for (; i < bytes; ++i) sum += static_cast<uint32_t>(p[i]) << 8 * (i % 4);
   return sum;
 }
 

@@ -1,0 +1,23 @@
+// 8-bit weights x activations.
+#include "kernels/generic/matmul_quant.h"
+
+namespace krafla::KRAFLA_KERNELS {
+namespace {
+
+struct Q8 {
+  using Sum = SumI8;
+  static constexpr size_t kBytes = kTileBlockQ8;
+  static I32 unpack(const uint8_t* block, size_t group, size_t part) {
+    return load_int(block + 32 + group * 64 + part * kLanes * 4);
+  }
+  static int32_t bias(const ActBlock&) { return 0; }
+};
+
+}  // namespace
+
+void matmul_q8(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
+               const ActBlock* x, size_t n_tokens, float* y, size_t ldy) {
+  matmul_quant<Q8>(w, tile_begin, tile_end, n_blocks, x, n_tokens, y, ldy);
+}
+
+}  // namespace krafla::KRAFLA_KERNELS

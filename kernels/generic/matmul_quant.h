@@ -1,0 +1,96 @@
+// Tiles of quantised weights x blocks of activations, for any block layout whose codes unpack into
+// 4 bytes a lane. Lanes are rows: no sum crosses lanes, so the width of a vector cannot change a
+// bit. One code serves one token and many: a group of tokens shares the unpacked weights of a
+// block.
+#ifndef KRAFLA_KERNELS_GENERIC_MATMUL_QUANT_H_
+#define KRAFLA_KERNELS_GENERIC_MATMUL_QUANT_H_
+
+#include "kernels/generic/loops.h"
+
+namespace krafla::KRAFLA_KERNELS {
+namespace {
+
+constexpr size_t kGroups = kBlock / 4;  // groups of 4 consecutive k in a block
+
+// Four activations in each lane.
+inline I32 splat_bytes(const int8_t* p) {
+  int32_t four;
+  memcpy(&four, p, sizeof four);
+  return splat_int(four);
+}
+
+// Format: kBytes of a tile-block; Sum, the integer sum of vec.h; unpack(block, group, part), the
+// codes as bytes of lanes; bias(x), an integer added to each block's sum.
+template <class Format, size_t kTokens>
+inline void matmul_tile(const uint8_t* tile, size_t n_blocks, const ActBlock* x, float* y,
+                        size_t ldy) {
+  F32 acc[kTokens][kParts];
+  for (auto& row : acc) {
+    for (F32& part : row) part = splat(0.0f);
+  }
+  for (size_t b = 0; b < n_blocks; ++b) {
+    const uint8_t* block = tile + b * Format::kBytes;
+    if (kTokens == 1) {
+      for (size_t i = 0; i < Format::kBytes; i += 64) prefetch(block + kPrefetchBytes + i);
+    }
+    typename Format::Sum sums[kTokens][kParts];
+#pragma GCC unroll 8
+    for (size_t g = 0; g < kGroups; ++g) {
+      I32 codes[kParts];
+#pragma GCC unroll 4
+      for (size_t p = 0; p < kParts; ++p) codes[p] = Format::unpack(block, g, p);
+#pragma GCC unroll 16
+      for (size_t t = 0; t < kTokens; ++t) {
+        const I32 four = splat_bytes(x[t * n_blocks + b].q + 4 * g);
+#pragma GCC unroll 4
+        for (size_t p = 0; p < kParts; ++p) sums[t][p] = dot(sums[t][p], codes[p], four);
+      }
+    }
+#pragma GCC unroll 4
+    for (size_t p = 0; p < kParts; ++p) {
+      const F32 scale = load_f16(reinterpret_cast<const uint16_t*>(block) + p * kLanes);
+#pragma GCC unroll 16
+      for (size_t t = 0; t < kTokens; ++t) {
+        const ActBlock& xb = x[t * n_blocks + b];
+        const I32 sum = total(sums[t][p]) + splat_int(Format::bias(xb));
+        acc[t][p] = acc[t][p] + to_float(sum) * (scale * splat(xb.d));
+      }
+    }
+  }
+  for (size_t t = 0; t < kTokens; ++t) {
+    for (size_t p = 0; p < kParts; ++p) store(y + t * ldy + p * kLanes, acc[t][p]);
+  }
+}
+
+// The last tokens, fewer than a whole group.
+template <class Format, size_t kTokens>
+inline void matmul_rest(const uint8_t* tile, size_t n_blocks, const ActBlock* x, size_t n_tokens,
+                        float* y, size_t ldy) {
+  if constexpr (kTokens > 0) {
+    if (n_tokens == kTokens) {
+      matmul_tile<Format, kTokens>(tile, n_blocks, x, y, ldy);
+    } else {
+      matmul_rest<Format, kTokens - 1>(tile, n_blocks, x, n_tokens, y, ldy);
+    }
+  }
+}
+
+template <class Format>
+inline void matmul_quant(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
+                         const ActBlock* x, size_t n_tokens, float* y, size_t ldy) {
+  for (size_t i = tile_begin; i < tile_end; ++i) {
+    const uint8_t* tile = static_cast<const uint8_t*>(w) + i * n_blocks * Format::kBytes;
+    float* out = y + i * kTileRows;
+    size_t t = 0;
+    for (; t + kGemmTokens <= n_tokens; t += kGemmTokens) {
+      matmul_tile<Format, kGemmTokens>(tile, n_blocks, x + t * n_blocks, out + t * ldy, ldy);
+    }
+    matmul_rest<Format, kGemmTokens - 1>(tile, n_blocks, x + t * n_blocks, n_tokens - t,
+                                         out + t * ldy, ldy);
+  }
+}
+
+}  // namespace
+}  // namespace krafla::KRAFLA_KERNELS
+
+#endif  // KRAFLA_KERNELS_GENERIC_MATMUL_QUANT_H_

@@ -1,0 +1,38 @@
+// What this build can do at best, for the fractions that ml_bench prints: reading memory, and
+// integer multiply-adds in registers.
+#include "kernels/generic/loops.h"
+
+namespace krafla::KRAFLA_KERNELS {
+
+uint64_t measure_read(const void* data, size_t bytes) {
+  const unsigned char* p = static_cast<const unsigned char*>(data);
+  constexpr size_t kVectors = 8, kStep = 4 * kLanes;
+  I32 sums[kVectors];
+  for (I32& s : sums) s = splat_int(0);
+  size_t i = 0;
+  for (; i + kVectors * kStep <= bytes; i += kVectors * kStep) {
+    for (size_t j = 0; j < kVectors; ++j) sums[j] = sums[j] + load_int(p + i + j * kStep);
+  }
+  for (size_t j = 1; j < kVectors; ++j) sums[0] = sums[0] + sums[j];
+  uint32_t sum = static_cast<uint32_t>(fold_sum(sums[0]));
+  for (; i < bytes; ++i) sum += static_cast<uint32_t>(p[i]) << 8 * (i % 4);
+  return sum;
+}
+
+uint64_t measure_int8(uint64_t iterations) {
+  constexpr size_t kChains = 12;
+  SumU4 sums[kChains];
+  I32 w = splat_int(0x01010101), x = splat_int(0x01020304);
+  for (uint64_t i = 0; i < iterations; ++i) {
+    w = opaque(w);  // unknown in every turn: nothing is hoisted
+    x = opaque(x);
+#pragma GCC unroll 12
+    for (SumU4& s : sums) s = dot(s, w, x);
+  }
+  I32 sum = splat_int(0);
+  for (const SumU4& s : sums) sum = sum + total(s);
+  opaque(sum);
+  return iterations * kChains * kLanes * 4;
+}
+
+}  // namespace krafla::KRAFLA_KERNELS

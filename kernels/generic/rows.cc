@@ -1,0 +1,73 @@
+// Rows of floats: norm, sums, products, gated activations, rotation.
+#include "kernels/generic/functions.h"
+#include "kernels/generic/loops.h"
+
+namespace krafla::KRAFLA_KERNELS {
+
+void rms_norm(const float* x, const float* w, size_t n, float eps, float* y) {
+  F32 sums[kParts];
+  for (F32& s : sums) s = splat(0.0f);
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    for (size_t p = 0; p < kParts; ++p) {
+      const F32 v = load(x + i + p * kLanes);
+      sums[p] = sums[p] + v * v;
+    }
+  }
+  for (size_t p = 0; i + p * kLanes < n; ++p) {
+    const F32 v = load(x + i + p * kLanes, lanes_left(i + p * kLanes, n));
+    sums[p] = sums[p] + v * v;
+  }
+  const float mean = fold_sums(sums) / static_cast<float>(n);
+  const F32 scale = splat(1.0f / __builtin_sqrtf(mean + eps));
+  for_vectors(n, [=](size_t j, auto count) {
+    store(y + j, (load(x + j, count) * scale) * load(w + j, count), count);
+  });
+}
+
+void add(const float* x, size_t n, float* y) {
+  for_vectors(n, [=](size_t i, auto count) {
+    store(y + i, load(y + i, count) + load(x + i, count), count);
+  });
+}
+
+void mul(const float* x, size_t n, float* y) {
+  for_vectors(n, [=](size_t i, auto count) {
+    store(y + i, load(y + i, count) * load(x + i, count), count);
+  });
+}
+
+void silu_mul(const float* gate, const float* up, size_t n, float* y) {
+  for_vectors(n, [=](size_t i, auto count) {
+    const F32 g = load(gate + i, count);
+    store(y + i, (g * sigmoid(g)) * load(up + i, count), count);
+  });
+}
+
+void gelu_tanh_mul(const float* gate, const float* up, size_t n, float* y) {
+  for_vectors(n, [=](size_t i, auto count) {
+    store(y + i, gelu_tanh(load(gate + i, count)) * load(up + i, count), count);
+  });
+}
+
+void gelu_erf_mul(const float* gate, const float* up, size_t n, float* y) {
+  for_vectors(n, [=](size_t i, auto count) {
+    store(y + i, gelu_erf(load(gate + i, count)) * load(up + i, count), count);
+  });
+}
+
+void rope(float* x, size_t n_heads, size_t ld, size_t n_rot, const float* cos, const float* sin) {
+  const size_t half = n_rot / 2;
+  for (size_t h = 0; h < n_heads; ++h) {
+    float* low = x + h * ld;
+    float* high = low + half;
+    for_vectors(half, [=](size_t j, auto count) {
+      const F32 a = load(low + j, count), b = load(high + j, count);
+      const F32 c = load(cos + j, count), s = load(sin + j, count);
+      store(low + j, a * c - b * s, count);
+      store(high + j, b * c + a * s, count);
+    });
+  }
+}
+
+}  // namespace krafla::KRAFLA_KERNELS
