@@ -20,17 +20,20 @@ uint64_t measure_read(const void* data, size_t bytes) {
 }
 
 uint64_t measure_int8(uint64_t iterations) {
-  constexpr size_t kChains = 12;
+  constexpr size_t kChains = 10;
   SumU4 sums[kChains];
-  I32 w = splat_int(0x01010101), x = splat_int(0x01020304);
+  const I32 w = splat_int(0x01010101);
+  I32 x = splat_int(0x01020304);
   for (uint64_t i = 0; i < iterations; ++i) {
-    w = opaque(w);  // unknown in every turn: nothing is hoisted
-    x = opaque(x);
-#pragma GCC unroll 12
-    for (SumU4& s : sums) s = dot(s, w, x);
+#pragma GCC unroll 10
+    for (size_t j = 0; j < kChains; ++j) {
+      x = opaque(x);  // unknown every time: no product is shared or hoisted
+      sums[j] = dot(sums[j], w, x);
+    }
   }
   I32 sum = splat_int(0);
-  for (const SumU4& s : sums) sum = sum + total(s);
+#pragma GCC unroll 10
+  for (size_t j = 0; j < kChains; ++j) sum = sum + total(sums[j]);
   opaque(sum);
   return iterations * kChains * kLanes * 4;
 }
