@@ -36,7 +36,7 @@ enum class StepKind : uint32_t {
   kDecodeStrip = 68,         // up to arg times text at the start
   kDecodeMetaspace = 69,     // text: replacement; arg: PrependScheme
   // Post-processor.
-  kAddBefore = 96,  // arg: id put in front, after those of earlier steps
+  kAddBefore = 96,  // arg: id put in front; several: in order
   kAddAfter = 97,   // arg: id put behind
 };
 

@@ -111,7 +111,6 @@ Status Tokenizer::Impl::Encode(std::string_view text, const Trust& trust, bool a
   Scratch scratch;
   std::vector<int32_t> result;
   result.reserve(text.size() / 3 + before.size() + after.size());
-  // Later steps of a post-processor wrap what the earlier ones gave.
   if (add_special) result.assign(before.begin(), before.end());
   raw_added.Split(text, trust, &scratch.raw_spans);
   for (const AddedSpan& span : scratch.raw_spans) {

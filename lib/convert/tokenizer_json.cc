@@ -1,0 +1,463 @@
+// Reads the JSON with simdjson's DOM, whose depth is limited; sequences within sequences are
+// flattened with a list of what is left to read, so nothing here recurses.
+#include "lib/convert/tokenizer_json.h"
+
+#include <simdjson.h>
+
+#include <algorithm>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "lib/tokenizer/table.h"
+
+namespace krafla {
+namespace {
+
+using simdjson::dom::array;
+using simdjson::dom::element;
+using simdjson::dom::object;
+
+bool IsNull(const element& parent, std::string_view key) {
+  element value;
+  return parent[key].get(value) != simdjson::SUCCESS || value.is_null();
+}
+
+// The member, or the fallback where it is missing, null or of another type.
+template <typename T>
+T Get(const element& parent, std::string_view key, T fallback) {
+  T value = fallback;
+  if (parent[key].get(value) != simdjson::SUCCESS) return fallback;
+  return value;
+}
+
+std::string_view TypeOf(const element& e) { return Get<std::string_view>(e, "type", ""); }
+
+class Reader {
+ public:
+  Status Read(const element& root) {
+    KRAFLA_RETURN_IF_ERROR(ReadModel(root));
+    KRAFLA_RETURN_IF_ERROR(ReadAddedTokens(root));
+    for (uint32_t id = 0; id < spec_.tokens.size(); ++id) {
+      if (spec_.tokens[id].present) all_ids_.emplace(spec_.tokens[id].text, id);
+    }
+    KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "normalizer", "normalizers", &Reader::Normalizer));
+    KRAFLA_RETURN_IF_ERROR(
+        ReadProgram(root, "pre_tokenizer", "pretokenizers", &Reader::PreTokenizer));
+    KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "decoder", "decoders", &Reader::Decoder));
+    if (spec_.decoder.empty()) return Refuse("a tokenizer without a decoder");
+    return ReadProgram(root, "post_processor", "processors", &Reader::PostProcessor);
+  }
+
+  Status ReadConfig(const element& config) {
+    KRAFLA_RETURN_IF_ERROR(ConfigToken(config, "bos_token", &spec_.bos_id));
+    KRAFLA_RETURN_IF_ERROR(ConfigToken(config, "eos_token", &spec_.eos_id));
+    KRAFLA_RETURN_IF_ERROR(ConfigToken(config, "pad_token", &spec_.pad_id));
+    add_bos_ = Get<bool>(config, "add_bos_token", false);
+    add_eos_ = Get<bool>(config, "add_eos_token", false);
+    return OkStatus();
+  }
+
+  TokenizerSpec Finish() {
+    if (add_bos_ && spec_.bos_id >= 0 && before_.empty()) {
+      before_.push_back(static_cast<uint32_t>(spec_.bos_id));
+    }
+    if (add_eos_ && spec_.eos_id >= 0 && after_.empty()) {
+      after_.push_back(static_cast<uint32_t>(spec_.eos_id));
+    }
+    if (spec_.bos_id < 0 && !before_.empty()) spec_.bos_id = static_cast<int32_t>(before_.front());
+    if (spec_.eos_id < 0 && !after_.empty()) spec_.eos_id = static_cast<int32_t>(after_.front());
+    for (uint32_t id : before_)
+      AddStep(&spec_.post_processor, {StepKind::kAddBefore, 0, id, "", ""});
+    for (uint32_t id : after_) AddStep(&spec_.post_processor, {StepKind::kAddAfter, 0, id, "", ""});
+    return std::move(spec_);
+  }
+
+ private:
+  using StepReader = Status (Reader::*)(const element&);
+
+  static Status Bad(std::string_view what) { return FileError("tokenizer.json: {}", what); }
+  static Status Refuse(std::string_view what) {
+    return UnsupportedError("tokenizer.json: {} is not supported", what);
+  }
+  static Status RefuseType(std::string_view where, const element& e) {
+    return UnsupportedError("tokenizer.json: {} {} is not supported", where, TypeOf(e));
+  }
+  static void AddStep(std::vector<Step>* steps, Step step) { steps->push_back(std::move(step)); }
+
+  Status SetToken(uint64_t id, std::string_view text, bool in_model) {
+    if (id >= kMaxTokens) {
+      return FileError("tokenizer.json: token \"{}\" has id {}, want less than {}", text, id,
+                       kMaxTokens);
+    }
+    if (id >= spec_.tokens.size()) spec_.tokens.resize(id + 1);
+    TokenSpec& token = spec_.tokens[id];
+    if (token.present && (in_model || token.text != text)) {
+      return FileError("tokenizer.json: id {} is both \"{}\" and \"{}\"", id, token.text, text);
+    }
+    token.text = text;
+    token.present = true;
+    token.in_model |= in_model;
+    return OkStatus();
+  }
+
+  Status ReadModel(const element& root) {
+    element model;
+    if (root["model"].get(model) != simdjson::SUCCESS) return Bad("no model");
+    const std::string_view type = TypeOf(model);
+    if (!type.empty() && type != "BPE") return RefuseType("model", model);
+    for (std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
+      if (!Get<std::string_view>(model, key, "").empty()) return Refuse(key);
+    }
+    if (!IsNull(model, "dropout") && Get<double>(model, "dropout", 1.0) != 0.0) {
+      return Refuse("dropout");
+    }
+    spec_.ignore_merges = Get<bool>(model, "ignore_merges", false);
+    spec_.byte_fallback = Get<bool>(model, "byte_fallback", false);
+    spec_.fuse_unk = Get<bool>(model, "fuse_unk", false);
+    object vocab;
+    if (model["vocab"].get(vocab) != simdjson::SUCCESS) return Bad("model.vocab is no object");
+    for (auto field : vocab) {
+      uint64_t id;
+      if (field.value.get(id) != simdjson::SUCCESS) {
+        return FileError("tokenizer.json: token \"{}\" has no id", field.key);
+      }
+      KRAFLA_RETURN_IF_ERROR(SetToken(id, field.key, true));
+      if (!vocab_ids_.emplace(field.key, static_cast<uint32_t>(id)).second) {
+        return FileError("tokenizer.json: token \"{}\" occurs twice", field.key);
+      }
+    }
+    if (const auto unk = Get<std::string_view>(model, "unk_token", ""); !unk.empty()) {
+      // A vocabulary without it fails in Hugging Face when it is needed; here the text is dropped.
+      if (const auto it = vocab_ids_.find(unk); it != vocab_ids_.end()) {
+        spec_.unk_id = static_cast<int32_t>(it->second);
+      }
+    }
+    return ReadMerges(model);
+  }
+
+  Status ReadMerges(const element& model) {
+    array merges;
+    if (model["merges"].get(merges) != simdjson::SUCCESS) return Bad("model.merges is no array");
+    std::string result;
+    for (const element& merge : merges) {
+      std::string_view parts[2], text;
+      array pair;
+      if (merge.get(text) == simdjson::SUCCESS) {
+        const size_t space = text.find(' ');
+        if (space == text.npos || text.find(' ', space + 1) != text.npos) {
+          return FileError("tokenizer.json: merge \"{}\", want two tokens", text);
+        }
+        parts[0] = text.substr(0, space);
+        parts[1] = text.substr(space + 1);
+      } else if (merge.get(pair) != simdjson::SUCCESS || pair.size() != 2 ||
+                 pair.at(0).get(parts[0]) != simdjson::SUCCESS ||
+                 pair.at(1).get(parts[1]) != simdjson::SUCCESS) {
+        return FileError("tokenizer.json: merge {} is no pair of tokens", spec_.merges.size());
+      }
+      result.assign(parts[0]).append(parts[1]);
+      uint32_t ids[3];
+      const std::string_view names[3] = {parts[0], parts[1], result};
+      for (int i = 0; i < 3; ++i) {
+        const auto it = vocab_ids_.find(names[i]);
+        if (it == vocab_ids_.end()) {
+          return FileError("tokenizer.json: merge {} (\"{}\" + \"{}\"): \"{}\" is no token",
+                           spec_.merges.size(), parts[0], parts[1], names[i]);
+        }
+        ids[i] = it->second;
+      }
+      spec_.merges.push_back({ids[0], ids[1], ids[2]});
+    }
+    return OkStatus();
+  }
+
+  Status ReadAddedTokens(const element& root) {
+    array tokens;
+    if (root["added_tokens"].get(tokens) != simdjson::SUCCESS) return OkStatus();
+    for (const element& token : tokens) {
+      uint64_t id;
+      std::string_view content;
+      if (token["id"].get(id) != simdjson::SUCCESS ||
+          token["content"].get(content) != simdjson::SUCCESS) {
+        return Bad("an added token without id or content");
+      }
+      if (const auto it = vocab_ids_.find(content); it != vocab_ids_.end() && it->second != id) {
+        return FileError("tokenizer.json: added token \"{}\" has id {}, in the vocabulary {}",
+                         content, id, it->second);
+      }
+      KRAFLA_RETURN_IF_ERROR(SetToken(id, content, false));
+      AddedTokenSpec added;
+      added.id = static_cast<uint32_t>(id);
+      added.content = content;
+      added.special = Get<bool>(token, "special", false);
+      added.normalized = Get<bool>(token, "normalized", !added.special);
+      added.lstrip = Get<bool>(token, "lstrip", false);
+      added.rstrip = Get<bool>(token, "rstrip", false);
+      added.single_word = Get<bool>(token, "single_word", false);
+      spec_.added.push_back(std::move(added));
+    }
+    return OkStatus();
+  }
+
+  // Calls read for every step of a program, in order, through nested Sequences.
+  Status ReadProgram(const element& root, std::string_view key, std::string_view list_key,
+                     StepReader read) {
+    if (IsNull(root, key)) return OkStatus();
+    std::vector<element> left;
+    left.push_back(root[key].value_unsafe());
+    size_t n_seen = 0;
+    while (!left.empty()) {
+      const element step = left.back();
+      left.pop_back();
+      if (++n_seen > 4 * kMaxSteps) return FileError("tokenizer.json: {}: too many steps", key);
+      if (TypeOf(step) != "Sequence") {
+        KRAFLA_RETURN_IF_ERROR((this->*read)(step));
+        continue;
+      }
+      array list;
+      if (step[list_key].get(list) != simdjson::SUCCESS) {
+        return FileError("tokenizer.json: {}: Sequence without {}", key, list_key);
+      }
+      const size_t first = left.size();
+      for (const element& e : list) left.push_back(e);
+      std::reverse(left.begin() + static_cast<ptrdiff_t>(first), left.end());
+    }
+    return OkStatus();
+  }
+
+  // {"String": ...} or {"Regex": ...}.
+  static Status ReadPattern(const element& step, bool* is_regex, std::string* text) {
+    element pattern;
+    std::string_view value;
+    if (step["pattern"].get(pattern) != simdjson::SUCCESS) return Bad("a step without pattern");
+    *is_regex = pattern["Regex"].get(value) == simdjson::SUCCESS;
+    if (!*is_regex && pattern["String"].get(value) != simdjson::SUCCESS) {
+      return Bad("a pattern that is neither String nor Regex");
+    }
+    *text = value;
+    return OkStatus();
+  }
+
+  Status Normalizer(const element& e) {
+    const std::string_view type = TypeOf(e);
+    std::vector<Step>& out = spec_.normalizer;
+    if (type == "NFC") {
+      AddStep(&out, {StepKind::kNfc, 0, 0, "", ""});
+    } else if (type == "NFD") {
+      AddStep(&out, {StepKind::kNfd, 0, 0, "", ""});
+    } else if (type == "NFKC") {
+      AddStep(&out, {StepKind::kNfkc, 0, 0, "", ""});
+    } else if (type == "NFKD") {
+      AddStep(&out, {StepKind::kNfkd, 0, 0, "", ""});
+    } else if (type == "Replace") {
+      bool is_regex;
+      Step step{StepKind::kReplace, 0, 0, "", std::string(Get<std::string_view>(e, "content", ""))};
+      KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
+      if (is_regex) return Refuse("normalizer Replace with a Regex");
+      AddStep(&out, std::move(step));
+    } else if (type == "Prepend") {
+      AddStep(&out,
+              {StepKind::kPrepend, 0, 0, std::string(Get<std::string_view>(e, "prepend", "")), ""});
+    } else if (type == "Strip") {
+      const uint32_t flags = (Get<bool>(e, "strip_left", true) ? kStripLeft : 0) |
+                             (Get<bool>(e, "strip_right", true) ? kStripRight : 0);
+      AddStep(&out, {StepKind::kStrip, flags, 0, "", ""});
+    } else {
+      return RefuseType("normalizer", e);
+    }
+    return OkStatus();
+  }
+
+  static Status ReadPrependScheme(const element& e, uint32_t* scheme) {
+    const auto name = Get<std::string_view>(
+        e, "prepend_scheme", Get<bool>(e, "add_prefix_space", true) ? "always" : "never");
+    if (name == "always") {
+      *scheme = static_cast<uint32_t>(PrependScheme::kAlways);
+    } else if (name == "first") {
+      *scheme = static_cast<uint32_t>(PrependScheme::kFirst);
+    } else if (name == "never") {
+      *scheme = static_cast<uint32_t>(PrependScheme::kNever);
+    } else {
+      return UnsupportedError("tokenizer.json: prepend_scheme {} is not supported", name);
+    }
+    return OkStatus();
+  }
+
+  Status PreTokenizer(const element& e) {
+    const std::string_view type = TypeOf(e);
+    std::vector<Step>& out = spec_.pre_tokenizer;
+    if (type == "ByteLevel") {
+      const uint32_t flags = (Get<bool>(e, "add_prefix_space", true) ? kAddPrefixSpace : 0) |
+                             (Get<bool>(e, "use_regex", true) ? kUseRegex : 0);
+      AddStep(&out, {StepKind::kByteLevel, flags, 0, "", ""});
+    } else if (type == "Digits") {
+      const bool individual = Get<bool>(e, "individual_digits", false);
+      AddStep(&out, {StepKind::kDigits, individual ? kIndividualDigits : 0, 0, "", ""});
+    } else if (type == "Split") {
+      return SplitStep(e);
+    } else if (type == "Metaspace") {
+      Step step{StepKind::kMetaspace, Get<bool>(e, "split", true) ? kMetaspaceSplit : 0, 0,
+                std::string(Get<std::string_view>(e, "replacement", "\u2581")), ""};
+      KRAFLA_RETURN_IF_ERROR(ReadPrependScheme(e, &step.arg));
+      AddStep(&out, std::move(step));
+    } else {
+      return RefuseType("pre_tokenizer", e);
+    }
+    return OkStatus();
+  }
+
+  Status SplitStep(const element& e) {
+    constexpr std::pair<std::string_view, SplitBehavior> kBehaviors[] = {
+        {"Removed", SplitBehavior::kRemoved},
+        {"Isolated", SplitBehavior::kIsolated},
+        {"MergedWithPrevious", SplitBehavior::kMergedWithPrevious},
+        {"MergedWithNext", SplitBehavior::kMergedWithNext},
+        {"Contiguous", SplitBehavior::kContiguous}};
+    bool is_regex;
+    Step step{StepKind::kSplitRegex, Get<bool>(e, "invert", false) ? kInvert : 0, kNoEntry, "", ""};
+    KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
+    if (!is_regex) step.kind = StepKind::kSplitLiteral;
+    const auto behavior = Get<std::string_view>(e, "behavior", "");
+    for (const auto& [name, value] : kBehaviors) {
+      if (name == behavior) step.arg = static_cast<uint32_t>(value);
+    }
+    if (step.arg == kNoEntry) {
+      return UnsupportedError("tokenizer.json: Split behavior {} is not supported", behavior);
+    }
+    AddStep(&spec_.pre_tokenizer, std::move(step));
+    return OkStatus();
+  }
+
+  Status Decoder(const element& e) {
+    const std::string_view type = TypeOf(e);
+    std::vector<Step>& out = spec_.decoder;
+    if (type == "ByteLevel") {
+      AddStep(&out, {StepKind::kDecodeByteLevel, 0, 0, "", ""});
+    } else if (type == "ByteFallback") {
+      AddStep(&out, {StepKind::kDecodeByteFallback, 0, 0, "", ""});
+    } else if (type == "Fuse") {
+      AddStep(&out, {StepKind::kDecodeFuse, 0, 0, "", ""});
+    } else if (type == "Replace") {
+      bool is_regex;
+      Step step{StepKind::kDecodeReplace, 0, 0, "",
+                std::string(Get<std::string_view>(e, "content", ""))};
+      KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
+      if (is_regex) return Refuse("decoder Replace with a Regex");
+      AddStep(&out, std::move(step));
+    } else if (type == "Strip") {
+      if (Get<uint64_t>(e, "stop", 0) != 0) return Refuse("decoder Strip at the end");
+      AddStep(&out, {StepKind::kDecodeStrip, 0,
+                     static_cast<uint32_t>(std::min<uint64_t>(Get<uint64_t>(e, "start", 0), 64)),
+                     std::string(Get<std::string_view>(e, "content", " ")), ""});
+    } else if (type == "Metaspace") {
+      Step step{StepKind::kDecodeMetaspace, 0, 0,
+                std::string(Get<std::string_view>(e, "replacement", "\u2581")), ""};
+      KRAFLA_RETURN_IF_ERROR(ReadPrependScheme(e, &step.arg));
+      AddStep(&out, std::move(step));
+    } else {
+      return RefuseType("decoder", e);
+    }
+    return OkStatus();
+  }
+
+  // What a later processor adds stands outside of what the earlier ones added.
+  void Wrap(const std::vector<uint32_t>& before, const std::vector<uint32_t>& after) {
+    before_.insert(before_.begin(), before.begin(), before.end());
+    after_.insert(after_.end(), after.begin(), after.end());
+  }
+
+  Status PostProcessor(const element& e) {
+    const std::string_view type = TypeOf(e);
+    if (type == "ByteLevel") return OkStatus();  // it moves offsets only
+    if (type == "TemplateProcessing") return Template(e);
+    if (type == "RobertaProcessing" || type == "BertProcessing") {
+      uint64_t cls, sep;
+      if (e["cls"].at(1).get(cls) != simdjson::SUCCESS ||
+          e["sep"].at(1).get(sep) != simdjson::SUCCESS || cls >= kMaxTokens || sep >= kMaxTokens) {
+        return FileError("tokenizer.json: {} without cls and sep", type);
+      }
+      Wrap({static_cast<uint32_t>(cls)}, {static_cast<uint32_t>(sep)});
+      return OkStatus();
+    }
+    return RefuseType("post_processor", e);
+  }
+
+  Status Template(const element& e) {
+    array single;
+    if (e["single"].get(single) != simdjson::SUCCESS) return Bad("a template without single");
+    std::vector<uint32_t> sides[2];
+    int side = 0;
+    for (const element& piece : single) {
+      std::string_view name;
+      if (piece["SpecialToken"]["id"].get(name) == simdjson::SUCCESS) {
+        array ids;
+        element tokens, token;
+        if (e["special_tokens"].get(tokens) != simdjson::SUCCESS ||
+            tokens.at_key(name).get(token) != simdjson::SUCCESS ||
+            token["ids"].get(ids) != simdjson::SUCCESS) {
+          return FileError("tokenizer.json: the template names \"{}\" without its ids", name);
+        }
+        for (const element& id_element : ids) {
+          uint64_t id;
+          if (id_element.get(id) != simdjson::SUCCESS || id >= kMaxTokens) {
+            return FileError("tokenizer.json: the template's \"{}\" has a bad id", name);
+          }
+          sides[side].push_back(static_cast<uint32_t>(id));
+        }
+      } else if (piece["Sequence"]["id"].get(name) == simdjson::SUCCESS && name == "A" &&
+                 side == 0) {
+        side = 1;
+      } else {
+        return Refuse("a template other than special tokens around one sequence A");
+      }
+    }
+    if (side == 0) return Refuse("a template without the sequence");
+    Wrap(sides[0], sides[1]);
+    return OkStatus();
+  }
+
+  // "bos_token": "<s>" or {"content": "<s>", ...}.
+  Status ConfigToken(const element& config, std::string_view key, int32_t* id) const {
+    if (IsNull(config, key)) return OkStatus();
+    std::string_view text;
+    if (config[key].get(text) != simdjson::SUCCESS &&
+        config[key]["content"].get(text) != simdjson::SUCCESS) {
+      return FileError("tokenizer_config.json: {} is no token", key);
+    }
+    // A token that the tokenizer lacks is added by Python at run time; here it is none.
+    if (const auto it = all_ids_.find(std::string(text)); it != all_ids_.end()) {
+      *id = static_cast<int32_t>(it->second);
+    }
+    return OkStatus();
+  }
+
+  TokenizerSpec spec_;
+  std::unordered_map<std::string_view, uint32_t> vocab_ids_;  // of the model; keys lie in the DOM
+  std::unordered_map<std::string, uint32_t> all_ids_;
+  std::vector<uint32_t> before_, after_;
+  bool add_bos_ = false, add_eos_ = false;
+};
+
+}  // namespace
+
+StatusOr<TokenizerSpec> TokenizerSpecFromJson(std::string_view tokenizer_json,
+                                              std::string_view config_json) {
+  simdjson::dom::parser parser, config_parser;
+  element root, config;
+  if (const auto error = parser.parse(tokenizer_json.data(), tokenizer_json.size()).get(root)) {
+    return FileError("tokenizer.json: {}", simdjson::error_message(error));
+  }
+  Reader reader;
+  KRAFLA_RETURN_IF_ERROR(reader.Read(root));
+  if (!config_json.empty()) {
+    if (const auto error =
+            config_parser.parse(config_json.data(), config_json.size()).get(config)) {
+      return FileError("tokenizer_config.json: {}", simdjson::error_message(error));
+    }
+    KRAFLA_RETURN_IF_ERROR(reader.ReadConfig(config));
+  }
+  return reader.Finish();
+}
+
+}  // namespace krafla

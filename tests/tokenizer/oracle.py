@@ -1,0 +1,163 @@
+#!/usr/bin/env python3
+"""Compares our tokenizer with Hugging Face's `tokenizers` (pip install tokenizers gguf), id for id.
+
+  oracle.py --driver "build/avx2/tests/tokenizer/tokenize_lines --json FILE" --json FILE [TEXT ...]
+  oracle.py --driver "... tokenize_lines --gguf /tmp/dump.json" --gguf MODEL.gguf --dump /tmp/dump.json
+  oracle.py --driver "build/avx2/ml_eval tokenize MODEL.mlb" --gguf MODEL.gguf [TEXT ...]
+
+The driver reads JSON lines {"text", "special", "parse_special"} and answers {"ids"}. Random strings of all
+planes and scripts, whole texts, and (with tokenize_lines) decoding and pieces are compared.
+"""
+import argparse
+import json
+import random
+import shlex
+import subprocess
+import sys
+import time
+
+from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
+
+SNIPPETS = [" ", "  ", "   ", "\n", "\n\n", "\r\n", "\t", " \n ", "\u00a0", "\u2026\u00a0\u00a0", "\u3000",
+            "\u2003", "\u180e", "\u200b", "\u200d", "\ufeff", "\0", "\x7f", "'s", "'S", "'ll", "'\u017f",
+            "'re", "'VE", "don't", "I'M", "123", "4567890", "\u0661\u0662", "\u00bd", "\u2167", "x\u00b2",
+            "\ud55c\uae00", "\u1112\u1161\u11ab", "\u4e2d\u6587", "\u65e5\u672c\u8a9e\u3067\u3059",
+            "\u041f\u0440\u0438\u0432\u0435\u0442", "caf\u00e9", "cafe\u0301", "a\u0316\u0301", "\u1e9b\u0323",
+            "\ufb01", "\uff21\uff22", "\U0001f600", "\U0001f468\u200d\U0001f469\u200d\U0001f467",
+            "\U0001f1e9\U0001f1ea", "\U00031350", "\U0001e4d0", "\U00011de3", "the", " the", "Hello", " world",
+            "ing", "_", "__init__", "def f(x):\n    return x", "!!", "...", "\u2014", "\u201cquoted\u201d",
+            "$%^&*", "</", "<|", "|>", "<0x0A>", "\u2581", "\u0120", "aaaaaaaaaaaaaaaaaaaaaaaaa"]
+PLANES = [(0x20, 0x7E), (0xA0, 0x24F), (0x250, 0x36F), (0x370, 0x52F), (0x590, 0x6FF), (0x900, 0xDFF),
+          (0xE00, 0x11FF), (0x1E00, 0x206F), (0x2070, 0x2BFF), (0x3040, 0x30FF), (0x4E00, 0x9FFF),
+          (0xAC00, 0xD7A3), (0x0, 0xD7FF), (0xE000, 0xFFFF), (0x10000, 0x1FFFF), (0x20000, 0x3FFFF),
+          (0x40000, 0x10FFFF)]
+
+
+def random_text(rng, markers):
+    kind = rng.random()
+    out = []
+    for _ in range(rng.randint(0, 24)):
+        pick = rng.random()
+        if markers and pick < 0.12:
+            marker = rng.choice(markers)
+            cut = rng.random()
+            if cut < 0.15:
+                marker = marker[:rng.randint(0, len(marker))]
+            elif cut < 0.3:
+                marker = " " * rng.randint(0, 2) + marker + rng.choice(["", " ", "\n", "x", "_"])
+            out.append(marker)
+        elif pick < 0.55:
+            out.append(rng.choice(SNIPPETS))
+        else:
+            low, high = rng.choice(PLANES[:1] * 6 + PLANES if kind < 0.5 else PLANES)
+            out.append("".join(chr(rng.randint(low, high)) for _ in range(rng.randint(1, 6))))
+    return "".join(out).encode("utf-8", "ignore").decode()
+
+
+def from_gguf(path, dump):
+    import gguf
+    fields = gguf.GGUFReader(path).fields
+
+    def get(key, default=None):
+        return fields["tokenizer.ggml." + key].contents() if "tokenizer.ggml." + key in fields else default
+
+    tokens, merges, types = get("tokens"), get("merges"), get("token_type")
+    if dump:
+        data = {"model": get("model"), "pre": get("pre"), "tokens": tokens, "token_types": types,
+                "merges": merges, "bos_id": get("bos_token_id"), "eos_id": get("eos_token_id"),
+                "add_bos": get("add_bos_token"), "add_space_prefix": get("add_space_prefix")}
+        json.dump({k: v for k, v in data.items() if v is not None}, open(dump, "w"))
+    assert get("pre") == "smollm", "only this pre-tokenizer is built here"
+    vocab = {t: i for i, t in enumerate(tokens)}
+    tokenizer = Tokenizer(models.BPE(vocab, [tuple(m.split(" ")) for m in merges]))
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [pre_tokenizers.Digits(individual_digits=True), pre_tokenizers.ByteLevel(add_prefix_space=False)])
+    tokenizer.decoder = decoders.ByteLevel()
+    tokenizer.add_special_tokens([AddedToken(t, special=True, normalized=False)
+                                  for t, kind in zip(tokens, types) if kind == 3])
+    return tokenizer
+
+
+class Driver:
+    def __init__(self, command):
+        self.process = subprocess.Popen(shlex.split(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        encoding="utf-8")
+
+    def ask(self, **line):
+        self.process.stdin.write(json.dumps(line) + "\n")
+        self.process.stdin.flush()
+        return json.loads(self.process.stdout.readline())
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--driver", required=True)
+    parser.add_argument("--json")
+    parser.add_argument("--gguf")
+    parser.add_argument("--dump")
+    parser.add_argument("--count", type=int, default=10000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--limits", action="store_true", help="time 1 MB of one kind of character")
+    parser.add_argument("texts", nargs="*")
+    args = parser.parse_args()
+    theirs = Tokenizer.from_file(args.json) if args.json else from_gguf(args.gguf, args.dump)
+    added = theirs.get_added_tokens_decoder()
+    markers = [t.content for t in added.values()]
+    ours = Driver(args.driver)
+    own = "tokenize_lines" in args.driver
+    rng = random.Random(args.seed)
+    bad = [0, 0, 0]
+
+    def expect(text, special, parse):
+        theirs.encode_special_tokens = not parse
+        return theirs.encode(text, add_special_tokens=special).ids
+
+    for i in range(args.count):
+        text = random_text(rng, markers)
+        special, parse = rng.random() < 0.3, rng.random() < 0.5
+        want = expect(text, special, parse)
+        got = ours.ask(text=text, special=special, parse_special=parse)
+        if got.get("ids") != want:
+            bad[0] += 1
+            if bad[0] <= 5:
+                print("DIFFERENT", json.dumps(text), special, parse, "\n want", want, "\n got ", got)
+        elif own:
+            want_text = theirs.decode(want, skip_special_tokens=False)
+            got_text = bytes.fromhex(ours.ask(decode=want)["hex"]).decode("utf-8", "replace")
+            if got_text != want_text:
+                bad[1] += 1
+                if bad[1] <= 5:
+                    print("DECODED", json.dumps(text), want, "\n want", repr(want_text), "\n got ", repr(got_text))
+            # A text that is trusted, or not, throughout gives the same in any pieces.
+            cuts = sorted(rng.randint(0, len(text)) for _ in range(3))
+            parts = [text[a:b] for a, b in zip([0] + cuts, cuts + [len(text)])]
+            got = ours.ask(pieces=[[p, parse] for p in parts], special=special)
+            bad[2] += got.get("ids") != want
+    print(f"{args.count} random strings: {bad[0]} different, {bad[1]} decoded differently, "
+          f"{bad[2]} different in pieces")
+    for path in args.texts:
+        text = open(path, encoding="utf-8", newline="").read()
+        start = time.time()
+        want = expect(text, False, False)
+        seconds = time.time() - start
+        got = ours.ask(text=text)
+        size = len(text.encode())
+        print(f"{path}: {size} bytes, {len(want)} tokens, equal: {got.get('ids') == want}; "
+              f"theirs {size / seconds / 1e6:.1f} MB/s"
+              + (f", ours {size / got['seconds'] / 1e6:.1f} MB/s" if "seconds" in got else ""))
+        bad[0] += got.get("ids") != want
+    if args.limits:
+        for name, text in [("letter", "a" * 1000000), ("spaces", " " * 1000000), ("newlines", "\n" * 1000000),
+                           ("spaces, letter", " " * 1000000 + "x"), ("emoji", "\U0001f600" * 250000),
+                           ("marks", "a" + "\u0301\u0316" * 250000), ("digits", "1" * 1000000),
+                           ("apostrophes", "'" * 1000000), ("markers", "<|" * 500000),
+                           ("random letters", "".join(rng.choice("abcdefgh") for _ in range(1000000)))]:
+            got = ours.ask(text=text, parse_special=True)
+            want = expect(text, False, True) if name in ("letter", "spaces", "emoji", "digits") else None
+            print(f"{name}: {len(text.encode())} bytes, {len(got.get('ids', []))} tokens, "
+                  f"{got.get('seconds', got)} s" + ("" if want is None else f", equal: {got.get('ids') == want}"))
+    return any(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
