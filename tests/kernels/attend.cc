@@ -198,6 +198,28 @@ TEST_CASE("attention equals the scalar one and the formulas") {
   }
 }
 
+TEST_CASE("equal zeros keep the sign of the first in their lane") {
+  // Products that underflow: scores of +0 and -0, between which only the order of operands decides.
+  Random random(4);
+  std::vector<float> k(kAttendPositions), v(kAttendPositions, 1.0f);
+  const float q = 1e-45f;
+  const int32_t first = 3, last = 250;
+  for (int repeat = 0; repeat < 20; ++repeat) {
+    const void *k_pages[kPages], *v_pages[kPages];
+    for (float& x : k) x = random.below(2) == 0 ? 1.0f : -1.0f;
+    for (size_t i = 0; i < kPages; ++i) {
+      k_pages[i] = &k[i * kPagePositions];
+      v_pages[i] = &v[i * kPagePositions];
+    }
+    const AttendArgs a = {&q,     1, 1,       &first,  &last,   k_pages, v_pages, 1,
+                          0.125f, 0, nullptr, nullptr, nullptr, nullptr, 1};
+    Result got(a, selected().attend_f32, Side::kBack);
+    Result want(a, reference().attend_f32, Side::kBack);
+    REQUIRE(same(got.m[0], want.m[0]));
+    REQUIRE(got.l[0] == 247.0f);
+  }
+}
+
 TEST_CASE("merging blocks gives the whole") {
   for (const size_t n : {1, 7, 8, 24, 64, 80}) {
     for (const Side side : kSides) {
