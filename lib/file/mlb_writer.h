@@ -1,0 +1,76 @@
+// Writing a .mlb in one pass: metadata, sections and tensors are declared first (so that every
+// offset is known), then the bytes come in pieces. The header is written last and the file appears
+// under its name only then (OutputFile).
+#ifndef KRAFLA_LIB_FILE_MLB_WRITER_H_
+#define KRAFLA_LIB_FILE_MLB_WRITER_H_
+
+#include <array>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/file/checksum.h"
+#include "lib/file/mlb.h"
+#include "lib/file/output_file.h"
+
+namespace krafla {
+
+class MlbWriter {
+ public:
+  struct TensorDecl {
+    std::string name;
+    uint32_t type = 0;
+    uint32_t layout = kLayoutPlain;
+    std::array<uint64_t, 4> dims = {};
+  };
+
+  // Declarations, before Begin.
+  void AddMetadata(MetaEntry entry);
+  Status AddSection(std::string name, std::string bytes);
+  Status AddTensor(TensorDecl decl);  // 64-byte aligned, in the order of the calls
+  // Tensors {experts, rows, cols} with equal dims[0]: slice e of each lies beside slice e of the
+  // others, every slice 4096-byte aligned.
+  Status AddExperts(std::span<const TensorDecl> decls);
+
+  uint64_t file_bytes() const;  // what the file will have, once all is declared
+  size_t n_tensors() const { return tensors_.size(); }
+
+  // Opens the output; nothing can be declared afterwards.
+  Status Begin(std::string_view path);
+  // The next bytes of tensor i (in the order of declaration), slices in ascending order.
+  Status Write(size_t i, const void* data, size_t n);
+  Status Finish();  // every tensor must be complete
+
+ private:
+  struct Tensor {
+    std::string name;
+    MlbTensor record = {};  // name unused, offset from the start of the data part until Begin
+    uint64_t written = 0;
+    Checksum checksum;
+  };
+  struct Section {
+    std::string name;
+    std::string bytes;
+    uint64_t offset = 0;
+  };
+  uint64_t HeaderBytes() const;
+  uint64_t DataStart() const;
+  Status Declare(TensorDecl decl, uint64_t alignment, Tensor* tensor) const;
+  std::string HeaderPart() const;
+
+  std::string metadata_;
+  uint64_t n_metadata_ = 0;
+  std::vector<Section> sections_;
+  std::vector<Tensor> tensors_;
+  uint64_t names_bytes_ = 0;
+  uint64_t data_bytes_ = 0;  // end of the last tensor, from the start of the data part
+  std::unique_ptr<OutputFile> file_;
+};
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_FILE_MLB_WRITER_H_
