@@ -19,6 +19,7 @@ namespace krafla {
 
 class Weights;
 class Network;  // lib/model/network.h: the steps that the driver runs
+struct NetworkShape;
 
 // What a tensor is for: --q8 v,o,down chooses formats by it.
 enum class TensorClass : uint8_t {
@@ -56,7 +57,8 @@ struct Arch {
   // "tokenizer.ggml.tokens".
   Status (*config_from_gguf)(const KeyValues& values, Config* config);
   std::vector<TensorSpec> (*tensors)(
-      const Config& config);  // for a validated config; a tied head is absent
+      const Config& config);                    // for a validated config; a tied head is absent
+  NetworkShape (*shape)(const Config& config);  // for a validated config
   StatusOr<std::unique_ptr<Network>> (*build)(const Config& config, const Weights& weights);
 };
 

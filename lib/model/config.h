@@ -23,24 +23,25 @@ struct RopeConfig {
 };
 
 struct Config {
-  std::string arch;            // registry name: "llama"
-  std::string name;            // the model's own name, may be empty
+  std::string arch;  // registry name: "llama"
+  std::string name;  // the model's own name, may be empty
   int64_t n_layers = 0;
-  int64_t n_embd = 0;          // hidden_size
+  int64_t n_embd = 0;  // hidden_size
   int64_t n_heads = 0;
   int64_t n_kv_heads = 0;
   int64_t head_dim = 0;
-  int64_t n_ff = 0;            // intermediate_size
+  int64_t n_ff = 0;  // intermediate_size
   int64_t n_vocab = 0;
-  int64_t max_positions = 0;   // max_position_embeddings
+  int64_t max_positions = 0;  // max_position_embeddings
   double norm_eps = 1e-5;
   RopeConfig rope;
-  bool tied_head = false;      // the head is the embedding
+  bool tied_head = false;        // the head is the embedding
   std::vector<int64_t> end_ids;  // tokens that end a reply (eos_token_id, generation_config.json)
-  int64_t bos_id = -1;         // -1: none
+  int64_t bos_id = -1;           // -1: none
 };
 
-// Range and consistency checks, the same for a conversion and for a load (FileError names the field).
+// Range and consistency checks, the same for a conversion and for a load (FileError names the
+// field).
 Status ValidateConfig(const Config& config);
 
 std::vector<MetaEntry> ConfigToMetadata(const Config& config);

@@ -16,7 +16,8 @@ namespace krafla {
 
 class Model {
  public:
-  // Fails with FileError on an unknown architecture, a bad configuration, a missing or misshapen tensor.
+  // Fails with FileError on an unknown architecture, a bad configuration, a missing or misshapen
+  // tensor.
   static StatusOr<std::shared_ptr<const Model>> Open(std::shared_ptr<Runtime> runtime,
                                                      std::unique_ptr<MlbFile> file,
                                                      LoadProgress progress, void* user);
@@ -28,9 +29,10 @@ class Model {
   // The tokenizer table and the chat template as the file stores them; empty where it has none.
   std::string_view tokenizer_table() const { return tokenizer_table_; }
   std::string_view chat_template() const { return template_; }
-  uint64_t weight_bytes() const;        // of all tensors
-  uint64_t bytes_per_token() const;     // weights that one decoded token reads
-  uint64_t macs_per_token() const;      // multiply-adds with weights of one prompt token, head not counted
+  uint64_t weight_bytes() const { return weight_bytes_; }        // of all tensors
+  uint64_t bytes_per_token() const { return bytes_per_token_; }  // weights one decoded token reads
+  // Multiply-adds with weights of one prompt token, head not counted.
+  uint64_t macs_per_token() const { return macs_per_token_; }
 
  private:
   Model() = default;
@@ -40,6 +42,9 @@ class Model {
   std::unique_ptr<Network> network_;
   std::string_view tokenizer_table_;
   std::string_view template_;
+  uint64_t weight_bytes_ = 0;
+  uint64_t bytes_per_token_ = 0;
+  uint64_t macs_per_token_ = 0;
 };
 
 }  // namespace krafla

@@ -1,12 +1,145 @@
-// The steps of a model, which the driver runs.
+// What an architecture offers to the driver: fixed lists of steps (embed, each layer, head). A step
+// is a number of independent items; running an item reads and writes only the pass (the driver's
+// arena and the KV pages), so the driver may stop between any two items and go on later.
 #ifndef KRAFLA_LIB_MODEL_NETWORK_H_
 #define KRAFLA_LIB_MODEL_NETWORK_H_
 
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "kernels/kernels.h"
+#include "lib/model/state.h"
+
 namespace krafla {
+
+inline size_t PadTo16(size_t n) { return (n + 15) / 16 * 16; }
+
+// The sizes from which arena, KV pages and plan follow; Arch::shape gives them for a configuration.
+struct NetworkShape {
+  size_t n_layers = 0;
+  size_t n_embd = 0;
+  size_t n_vocab = 0;
+  size_t n_heads = 0;
+  size_t n_kv_heads = 0;
+  size_t head_dim = 0;
+  size_t n_rot = 0;            // of head_dim, even
+  size_t act_width = 0;        // widest row of Pass::act
+  size_t quantized_width = 0;  // widest row that is multiplied with a matrix
+  size_t wide = 0;  // row of Pass::wide: q, k, v of a row, or its feed-forward units; padded
+  uint64_t recurrent_bytes = 0;
+
+  KvShape kv(KvType type) const { return {type, n_layers, n_kv_heads, head_dim}; }
+};
+
+struct PassRow {
+  int32_t token = 0;
+  int32_t position = 0;
+  uint32_t sequence = 0;
+};
+
+// Rows of one session: contiguous, ascending positions.
+struct PassSequence {
+  State* state = nullptr;
+  uint32_t first_row = 0;
+  uint32_t n_rows = 0;
+  int64_t position = 0;  // of the first row
+};
+
+// Rows of one sequence that lie in one KV page.
+struct PageRun {
+  uint32_t first_row = 0;
+  uint32_t n_rows = 0;
+};
+
+// Consecutive tokens of one sequence whose attention is computed together.
+struct QueryGroup {
+  uint32_t first_row = 0;
+  uint32_t n_rows = 0;
+};
+
+// One (row, attention block) pair where blocks are spread over threads; its partial results lie at
+// `slot` (the pair's index) times n_heads.
+struct BlockPair {
+  uint32_t row = 0;
+  uint32_t block = 0;
+  uint32_t n_blocks = 0;  // of this row; its pairs follow each other, block 0 first
+};
+
+inline constexpr size_t kMaxQueries = 32;     // of one attend call: they share the loads of K and V
+inline constexpr size_t kHeadRows = 16;       // rows whose logits are computed together
+inline constexpr size_t kTileFloats = 32768;  // of a thread's scratch for tiles of outputs
+
+// Everything that a step may touch.
+struct Pass {
+  std::span<const PassRow> rows;
+  std::span<const PassSequence> sequences;
+  std::span<const PageRun> page_runs;
+  std::span<const QueryGroup> query_groups;  // empty where block_pairs are used
+  std::span<const BlockPair> block_pairs;
+  std::span<const uint32_t> logit_rows;  // the rows of this turn of the head, at most kHeadRows
+  uint64_t seen = 0;                     // sum over rows of the positions they see
+
+  float* x = nullptr;  // [rows][ldx] the residual stream; padding is zero
+  size_t ldx = 0;
+  float* act = nullptr;  // [rows][ld_act] normalised rows, attention outputs
+  size_t ld_act = 0;
+  ActBlock* blocks = nullptr;  // [rows][cols / 32 rounded up], cols of the matrix that reads them
+  float* wide = nullptr;       // [rows][ld_wide]
+  size_t ld_wide = 0;
+  float* rope_cos = nullptr;  // [rows][n_rot / 2]
+  float* rope_sin = nullptr;
+  float* part_m = nullptr;  // [block_pairs][n_heads]
+  float* part_l = nullptr;
+  float* part_o = nullptr;  // [block_pairs][n_heads][head_dim]
+  float* logits = nullptr;  // [logit_rows][ld_logits]
+  size_t ld_logits = 0;
+  std::byte* scratch = nullptr;  // [threads][scratch_bytes]
+  size_t scratch_bytes = 0;
+
+  template <typename T>
+  T* thread_scratch(size_t thread) const {
+    return reinterpret_cast<T*>(scratch + thread * scratch_bytes);
+  }
+};
+
+// The size of a step for one pass; the driver makes pieces of about a millisecond from it.
+struct StepWork {
+  size_t items = 0;
+  uint64_t bytes_per_item = 0;  // of weights or KV
+  uint64_t macs_per_item = 0;   // multiply-adds
+};
+
+class Step {
+ public:
+  virtual ~Step() = default;
+  virtual const char* name() const = 0;
+  virtual StepWork Work(const Pass& pass) const = 0;
+  virtual void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const = 0;
+};
+
+using StepList = std::vector<std::unique_ptr<const Step>>;
 
 class Network {
  public:
-  virtual ~Network() = default;
+  Network(const NetworkShape& shape, StepList embed, std::vector<StepList> layers, StepList head)
+      : shape_(shape),
+        embed_(std::move(embed)),
+        layers_(std::move(layers)),
+        head_(std::move(head)) {}
+
+  const NetworkShape& shape() const { return shape_; }
+  const StepList& embed() const { return embed_; }
+  const StepList& layer(size_t i) const { return layers_[i]; }
+  const StepList& head() const { return head_; }  // run once for each turn of kHeadRows logit rows
+
+ private:
+  NetworkShape shape_;
+  StepList embed_;
+  std::vector<StepList> layers_;
+  StepList head_;
 };
 
 }  // namespace krafla

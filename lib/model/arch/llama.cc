@@ -1,11 +1,12 @@
 // Llama and what is built like it (Llama 1 to 3, TinyLlama, SmolLM, SmolLM2): pre-norm, grouped
 // attention with rotary positions, SiLU-gated feed-forward, no biases.
-#include <optional>
+#include <cmath>
 #include <string>
 
 #include "lib/model/arch.h"
 #include "lib/model/arch/keys.h"
-#include "lib/model/network.h"
+#include "lib/model/blocks.h"
+#include "lib/model/rope.h"
 
 namespace krafla {
 namespace {
@@ -112,14 +113,25 @@ std::vector<TensorSpec> Tensors(const Config& config) {
   return specs;
 }
 
-StatusOr<std::unique_ptr<Network>> Build(const Config& config, const Weights&) {
-  return UnsupportedError("{}: no network", config.arch);
+StatusOr<std::unique_ptr<Network>> Build(const Config& config, const Weights& weights) {
+  const NetworkShape shape = DecoderShape(config);
+  const auto scale = static_cast<float>(1.0 / std::sqrt(static_cast<double>(config.head_dim)));
+  NetworkBuilder builder(weights, shape, config.norm_eps);
+  KRAFLA_RETURN_IF_ERROR(builder.AddEmbed("embed", RopeFrequencies(config.rope, shape.n_rot)));
+  for (int64_t i = 0; i < config.n_layers; ++i) {
+    const std::string prefix = fmt::format("layers.{}.", i);
+    builder.BeginLayer();
+    KRAFLA_RETURN_IF_ERROR(builder.AddAttention(prefix, scale));
+    KRAFLA_RETURN_IF_ERROR(builder.AddGatedFfn(prefix, static_cast<size_t>(config.n_ff)));
+  }
+  KRAFLA_RETURN_IF_ERROR(builder.AddHead("norm", config.tied_head ? "embed" : "head"));
+  return builder.Finish();
 }
 
 }  // namespace
 
 extern const Arch kLlamaArch;
-const Arch kLlamaArch = {"llama",        kHfNames, kGgufNames, ConfigFromHf,
-                         ConfigFromGguf, Tensors,  Build};
+const Arch kLlamaArch = {"llama",        kHfNames, kGgufNames,   ConfigFromHf,
+                         ConfigFromGguf, Tensors,  DecoderShape, Build};
 
 }  // namespace krafla

@@ -1,0 +1,313 @@
+// The steps of attention: rotate and store, attend, merge. A query's arithmetic is fixed by its
+// absolute position alone: blocks of 256 positions, partial results merged in ascending order;
+// which queries share a call, and whether blocks are spread over threads, changes nothing.
+#include <algorithm>
+#include <cstring>
+
+#include "kernels/kernels.h"
+#include "lib/model/blocks.h"
+
+namespace krafla::blocks {
+namespace {
+
+constexpr size_t kPagesPerBlock = kAttendPositions / kPagePositions;
+
+void Attend1(KvType type, const AttendArgs& args) {
+  if (type == KvType::kF32) {
+    kernels::attend_f32(args);
+  } else {
+    kernels::attend_f16(args);
+  }
+}
+
+// The query heads of item `index` of one token or group: a run of at most kMaxQueries heads that
+// share a KV head.
+struct Heads {
+  size_t first = 0;
+  size_t count = 0;
+  size_t kv = 0;
+};
+
+struct HeadRuns {
+  explicit HeadRuns(const AttentionSizes& sizes)
+      : per_kv(sizes.n_heads / sizes.n_kv_heads),
+        per_item(HeadsPerItem(sizes.n_heads, sizes.n_kv_heads)),
+        runs_per_kv((per_kv + per_item - 1) / per_item) {}
+  size_t Count(const AttentionSizes& sizes) const { return sizes.n_kv_heads * runs_per_kv; }
+  Heads At(size_t index) const {
+    const size_t kv = index / runs_per_kv;
+    const size_t begin = index % runs_per_kv * per_item;
+    return {kv * per_kv + begin, std::min(per_item, per_kv - begin), kv};
+  }
+  size_t per_kv;
+  size_t per_item;
+  size_t runs_per_kv;
+};
+
+class RopeAndStoreStep final : public Step {
+ public:
+  explicit RopeAndStoreStep(const AttentionSizes& sizes) : s_(sizes) {}
+  const char* name() const override { return "rope and store"; }
+  StepWork Work(const Pass& pass) const override {
+    const size_t rows = pass.rows.size() / std::max<size_t>(pass.page_runs.size(), 1) + 1;
+    const size_t per_kv = s_.n_heads / s_.n_kv_heads;
+    return {pass.page_runs.size() * s_.n_kv_heads, rows * s_.head_dim * 8,
+            rows * s_.head_dim * (2 * per_kv + 8)};
+  }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
+    for (size_t i = begin; i < end; ++i) {
+      const PageRun& run = pass.page_runs[i / s_.n_kv_heads];
+      const size_t kv = i % s_.n_kv_heads;
+      for (size_t row = run.first_row; row < run.first_row + run.n_rows; ++row) {
+        Rotate(pass, row, kv);
+        Store(pass, row, kv);
+      }
+    }
+  }
+
+ private:
+  void Rotate(const Pass& pass, size_t row, size_t kv) const {
+    const size_t per_kv = s_.n_heads / s_.n_kv_heads;
+    float* wide = pass.wide + row * pass.ld_wide;
+    const float* cos = pass.rope_cos + row * (s_.n_rot / 2);
+    const float* sin = pass.rope_sin + row * (s_.n_rot / 2);
+    kernels::rope(wide + s_.q_offset + kv * per_kv * s_.head_dim, per_kv, s_.head_dim, s_.n_rot,
+                  cos, sin);
+    kernels::rope(wide + s_.k_offset + kv * s_.head_dim, 1, s_.head_dim, s_.n_rot, cos, sin);
+  }
+
+  void Store(const Pass& pass, size_t row, size_t kv) const {
+    const PassRow& r = pass.rows[row];
+    const State& state = *pass.sequences[r.sequence].state;
+    const KvShape& shape = state.shape();
+    const auto position = static_cast<size_t>(r.position);
+    std::byte* page = state.page(position / kPagePositions);
+    const size_t lane = position % kPagePositions;
+    const float* k = pass.wide + row * pass.ld_wide + s_.k_offset + kv * s_.head_dim;
+    const float* v = pass.wide + row * pass.ld_wide + s_.v_offset + kv * s_.head_dim;
+    std::byte* k_out = page + shape.k_offset(s_.layer, kv);
+    std::byte* v_out = page + shape.v_offset(s_.layer, kv);
+    if (shape.type == KvType::kF32) {
+      auto* out = reinterpret_cast<float*>(k_out) + lane;
+      for (size_t c = 0; c < s_.head_dim; ++c) out[c * kPagePositions] = k[c];
+      std::memcpy(reinterpret_cast<float*>(v_out) + lane * s_.head_dim, v, s_.head_dim * 4);
+    } else {
+      uint16_t half[1024];  // head_dim is at most 1024
+      kernels::f32_to_f16(k, s_.head_dim, half);
+      auto* out = reinterpret_cast<uint16_t*>(k_out) + lane;
+      for (size_t c = 0; c < s_.head_dim; ++c) out[c * kPagePositions] = half[c];
+      kernels::f32_to_f16(v, s_.head_dim, reinterpret_cast<uint16_t*>(v_out) + lane * s_.head_dim);
+    }
+  }
+
+  AttentionSizes s_;
+};
+
+// Pages of one attention block of one KV head.
+struct BlockPages {
+  BlockPages(const State& state, const AttentionSizes& s, size_t kv, size_t block, size_t visible) {
+    const size_t n = (visible + kPagePositions - 1) / kPagePositions;
+    for (size_t i = 0; i < kPagesPerBlock; ++i) {
+      const std::byte* page = i < n ? state.page(block * kPagesPerBlock + i) : nullptr;
+      k[i] = page == nullptr ? nullptr : page + state.shape().k_offset(s.layer, kv);
+      v[i] = page == nullptr ? nullptr : page + state.shape().v_offset(s.layer, kv);
+    }
+  }
+  const void* k[kPagesPerBlock];
+  const void* v[kPagesPerBlock];
+};
+
+// A thread's scratch for one Attend item.
+struct AttendScratch {
+  AttendScratch(float* base, size_t head_dim) {
+    q = base;
+    o = q + kMaxQueries * head_dim;
+    block_o = o + kMaxQueries * head_dim;
+    scores = block_o + kMaxQueries * head_dim;
+    m = scores + kMaxQueries * kAttendPositions;
+    l = m + kMaxQueries;
+    block_m = l + kMaxQueries;
+    block_l = block_m + kMaxQueries;
+    first = reinterpret_cast<int32_t*>(block_l + kMaxQueries);
+    last = first + kMaxQueries;
+  }
+  static size_t Bytes(size_t head_dim) {
+    return kMaxQueries * (3 * head_dim + kAttendPositions + 6) * sizeof(float);
+  }
+  float *q, *o, *block_o, *scores, *m, *l, *block_m, *block_l;
+  int32_t *first, *last;
+};
+
+class AttendStep final : public Step {
+ public:
+  explicit AttendStep(const AttentionSizes& sizes) : s_(sizes), runs_(sizes) {}
+  const char* name() const override { return "attend"; }
+
+  StepWork Work(const Pass& pass) const override {
+    const size_t n = pass.query_groups.size() + pass.block_pairs.size();
+    const size_t items = n * runs_.Count(s_);
+    const uint64_t macs = pass.seen * s_.n_heads * s_.head_dim * 2;
+    return {items, 0, items == 0 ? 0 : macs / items};
+  }
+
+  void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
+    const AttendScratch scratch(pass.thread_scratch<float>(thread), s_.head_dim);
+    for (size_t i = begin; i < end; ++i) {
+      if (pass.query_groups.empty()) {
+        AttendPair(pass, pass.block_pairs[i / runs_.Count(s_)], i / runs_.Count(s_),
+                   runs_.At(i % runs_.Count(s_)), scratch);
+      } else {  // groups of one KV head follow each other: its pages stay in the cache
+        const size_t n = pass.query_groups.size();
+        AttendGroup(pass, pass.query_groups[i % n], runs_.At(i / n), scratch);
+      }
+    }
+  }
+
+ private:
+  AttendArgs Args(const AttendScratch& scratch) const {
+    AttendArgs args{};
+    args.head_dim = s_.head_dim;
+    args.scale = s_.scale;
+    args.first = scratch.first;
+    args.last = scratch.last;
+    args.scores = scratch.scores;
+    return args;
+  }
+
+  // Positions of block `block` that a query at `position` sees.
+  static int32_t Visible(int64_t position, size_t block) {
+    const int64_t n = position + 1 - static_cast<int64_t>(block * kAttendPositions);
+    return static_cast<int32_t>(std::clamp<int64_t>(n, 0, kAttendPositions));
+  }
+
+  void AttendPair(const Pass& pass, const BlockPair& pair, size_t index, const Heads& heads,
+                  const AttendScratch& scratch) const {
+    const PassRow& row = pass.rows[pair.row];
+    const State& state = *pass.sequences[row.sequence].state;
+    const int32_t visible = Visible(row.position, pair.block);
+    std::fill_n(scratch.first, heads.count, 0);
+    std::fill_n(scratch.last, heads.count, visible);
+    const BlockPages pages(state, s_, heads.kv, pair.block, static_cast<size_t>(visible));
+    AttendArgs args = Args(scratch);
+    args.q = pass.wide + pair.row * pass.ld_wide + s_.q_offset + heads.first * s_.head_dim;
+    args.ldq = s_.head_dim;
+    args.n_queries = heads.count;
+    args.k_pages = pages.k;
+    args.v_pages = pages.v;
+    const size_t slot = index * s_.n_heads + heads.first;
+    args.m = pass.part_m + slot;
+    args.l = pass.part_l + slot;
+    args.o = pass.part_o + slot * s_.head_dim;
+    args.ldo = s_.head_dim;
+    Attend1(state.shape().type, args);
+  }
+
+  // Queries of the group: token by token, the heads of each together.
+  void Gather(const Pass& pass, const QueryGroup& group, const Heads& heads,
+              const AttendScratch& scratch) const {
+    const size_t bytes = heads.count * s_.head_dim * sizeof(float);
+    for (size_t t = 0; t < group.n_rows; ++t) {
+      const float* row = pass.wide + (group.first_row + t) * pass.ld_wide;
+      std::memcpy(scratch.q + t * heads.count * s_.head_dim,
+                  row + s_.q_offset + heads.first * s_.head_dim, bytes);
+    }
+    const size_t n = group.n_rows * heads.count;
+    std::fill_n(scratch.l, n, 0.0F);  // nothing merged yet; attend_merge copies the first block
+    std::fill_n(scratch.first, n, 0);
+  }
+
+  void AttendGroup(const Pass& pass, const QueryGroup& group, const Heads& heads,
+                   const AttendScratch& scratch) const {
+    const PassRow* rows = &pass.rows[group.first_row];
+    const State& state = *pass.sequences[rows->sequence].state;
+    const size_t n = group.n_rows * heads.count;
+    const int64_t last = rows[group.n_rows - 1].position;
+    Gather(pass, group, heads, scratch);
+    for (size_t block = 0; block <= static_cast<size_t>(last) / kAttendPositions; ++block) {
+      for (size_t i = 0; i < n; ++i) {
+        scratch.last[i] = Visible(rows[i / heads.count].position, block);
+      }
+      const BlockPages pages(state, s_, heads.kv, block, static_cast<size_t>(Visible(last, block)));
+      AttendArgs args = Args(scratch);
+      args.q = scratch.q;
+      args.ldq = s_.head_dim;
+      args.n_queries = n;
+      args.k_pages = pages.k;
+      args.v_pages = pages.v;
+      args.m = scratch.block_m;
+      args.l = scratch.block_l;
+      args.o = scratch.block_o;
+      args.ldo = s_.head_dim;
+      Attend1(state.shape().type, args);
+      for (size_t i = 0; i < n; ++i) {
+        kernels::attend_merge(scratch.block_m[i], scratch.block_l[i],
+                              scratch.block_o + i * s_.head_dim, s_.head_dim, scratch.m + i,
+                              scratch.l + i, scratch.o + i * s_.head_dim);
+      }
+    }
+    for (size_t i = 0; i < n; ++i) {
+      float* o = scratch.o + i * s_.head_dim;
+      kernels::attend_finish(scratch.l[i], s_.head_dim, o);
+      float* act = pass.act + (group.first_row + i / heads.count) * pass.ld_act;
+      std::memcpy(act + (heads.first + i % heads.count) * s_.head_dim, o,
+                  s_.head_dim * sizeof(float));
+    }
+  }
+
+  AttentionSizes s_;
+  HeadRuns runs_;
+};
+
+class MergeBlocksStep final : public Step {
+ public:
+  explicit MergeBlocksStep(const AttentionSizes& sizes) : s_(sizes) {}
+  const char* name() const override { return "merge"; }
+  StepWork Work(const Pass& pass) const override {
+    if (pass.block_pairs.empty()) return {};
+    const size_t items = pass.rows.size() * s_.n_heads;
+    const size_t per_row = pass.block_pairs.size() / pass.rows.size() + 1;
+    return {items, 0, per_row * s_.head_dim * 4};
+  }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
+    size_t pair = 0;  // of the row's block 0
+    for (size_t i = begin; i < end; ++i) {
+      const size_t row = i / s_.n_heads;
+      const size_t head = i % s_.n_heads;
+      while (pass.block_pairs[pair].row != row) pair += pass.block_pairs[pair].n_blocks;
+      float* o = pass.act + row * pass.ld_act + head * s_.head_dim;
+      float m = 0;
+      float l = 0;
+      for (size_t b = 0; b < pass.block_pairs[pair].n_blocks; ++b) {
+        const size_t slot = (pair + b) * s_.n_heads + head;
+        kernels::attend_merge(pass.part_m[slot], pass.part_l[slot],
+                              pass.part_o + slot * s_.head_dim, s_.head_dim, &m, &l, o);
+      }
+      kernels::attend_finish(l, s_.head_dim, o);
+    }
+  }
+
+ private:
+  AttentionSizes s_;
+};
+
+}  // namespace
+
+size_t AttendScratchBytes(size_t head_dim) { return AttendScratch::Bytes(head_dim); }
+
+size_t HeadsPerItem(size_t n_heads, size_t n_kv_heads) {
+  return std::min(n_heads / n_kv_heads, kMaxQueries);
+}
+
+std::unique_ptr<const Step> RopeAndStore(const AttentionSizes& sizes) {
+  return std::make_unique<RopeAndStoreStep>(sizes);
+}
+
+std::unique_ptr<const Step> Attend(const AttentionSizes& sizes) {
+  return std::make_unique<AttendStep>(sizes);
+}
+
+std::unique_ptr<const Step> MergeBlocks(const AttentionSizes& sizes) {
+  return std::make_unique<MergeBlocksStep>(sizes);
+}
+
+}  // namespace krafla::blocks

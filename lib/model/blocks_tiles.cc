@@ -1,0 +1,177 @@
+// Steps whose items are tiles of 16 output rows: every multiplication with a weight matrix.
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "kernels/kernels.h"
+#include "lib/model/blocks.h"
+
+namespace krafla::blocks {
+namespace {
+
+// Activation bytes that one multiplication walks for every tile: they should stay in the
+// second-level cache while the tiles of a piece pass by.
+constexpr size_t kActivationBytes = 512 * 1024;
+
+Activations From(const Pass& pass, const Matrix& matrix, bool wide, size_t row) {
+  Activations in;
+  in.x = wide ? pass.wide + row * pass.ld_wide : pass.act + row * pass.ld_act;
+  in.ldx = wide ? pass.ld_wide : pass.ld_act;
+  in.blocks = pass.blocks + row * ((matrix.cols + kBlock - 1) / kBlock);
+  return in;
+}
+
+size_t RowsAtOnce(const Matrix& matrix, size_t n_rows) {
+  const size_t row_bytes = IsQuantized(matrix.format)
+                               ? (matrix.cols + kBlock - 1) / kBlock * sizeof(ActBlock)
+                               : matrix.cols * sizeof(float);
+  return std::min(n_rows, std::max<size_t>(kActivationBytes / row_bytes, 16));
+}
+
+// The rows of some tiles as a matrix of their own, so that their outputs begin at column 0.
+Matrix Slice(const Matrix& matrix, size_t tile, size_t n_tiles) {
+  const auto* tiles = static_cast<const std::byte*>(matrix.tiles);
+  return {matrix.format, n_tiles * kTileRows, matrix.cols,
+          tiles + tile * TileBytes(matrix.format, matrix.cols)};
+}
+
+StepWork TileWork(const Matrix& matrix, size_t n_matrices, size_t n_rows) {
+  StepWork work;
+  work.items = matrix.n_tiles();
+  work.bytes_per_item = n_matrices * TileBytes(matrix.format, matrix.cols);
+  work.macs_per_item = n_matrices * kTileRows * matrix.cols * n_rows;
+  return work;
+}
+
+// Calls f(first row, rows, first tile, tiles) so that rows * tiles * 16 floats fit a thread's
+// scratch.
+template <typename F>
+void InScratchPieces(const Matrix& matrix, size_t n_rows, size_t begin, size_t end, F f) {
+  const size_t rows = RowsAtOnce(matrix, n_rows);
+  const size_t step = std::max<size_t>(kTileFloats / (rows * kTileRows), 1);
+  for (size_t tile = begin; tile < end; tile += step) {
+    const size_t n_tiles = std::min(step, end - tile);
+    for (size_t row = 0; row < n_rows; row += rows) {
+      f(row, std::min(rows, n_rows - row), tile, n_tiles);
+    }
+  }
+}
+
+class ProjectStep final : public Step {
+ public:
+  explicit ProjectStep(std::vector<Projection> projections)
+      : projections_(std::move(projections)) {}
+  const char* name() const override { return "project"; }
+  StepWork Work(const Pass& pass) const override {
+    StepWork work = TileWork(projections_.front().matrix, 1, pass.rows.size());
+    for (size_t i = 1; i < projections_.size(); ++i) work.items += projections_[i].matrix.n_tiles();
+    return work;
+  }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
+    size_t first = 0;  // item of the projection's tile 0
+    for (const Projection& p : projections_) {
+      const size_t last = first + p.matrix.n_tiles();
+      if (begin < last && end > first) {
+        Multiplied(pass, p, std::max(begin, first) - first, std::min(end, last) - first);
+      }
+      first = last;
+    }
+  }
+
+ private:
+  static void Multiplied(const Pass& pass, const Projection& p, size_t begin, size_t end) {
+    const size_t n_rows = pass.rows.size();
+    const size_t at_once = RowsAtOnce(p.matrix, n_rows);
+    for (size_t row = 0; row < n_rows; row += at_once) {
+      Multiply(p.matrix, begin, end, From(pass, p.matrix, false, row),
+               std::min(at_once, n_rows - row), pass.wide + row * pass.ld_wide + p.offset,
+               pass.ld_wide);
+    }
+  }
+  std::vector<Projection> projections_;
+};
+
+class ProjectResidualStep final : public Step {
+ public:
+  ProjectResidualStep(Matrix matrix, bool from_wide) : matrix_(matrix), from_wide_(from_wide) {}
+  const char* name() const override { return from_wide_ ? "down" : "attention out"; }
+  StepWork Work(const Pass& pass) const override { return TileWork(matrix_, 1, pass.rows.size()); }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
+    auto* y = pass.thread_scratch<float>(thread);
+    InScratchPieces(matrix_, pass.rows.size(), begin, end,
+                    [&](size_t row, size_t n_rows, size_t tile, size_t n_tiles) {
+                      const size_t width = n_tiles * kTileRows;
+                      Multiply(Slice(matrix_, tile, n_tiles), 0, n_tiles,
+                               From(pass, matrix_, from_wide_, row), n_rows, y, width);
+                      for (size_t i = 0; i < n_rows; ++i) {
+                        kernels::add(y + i * width, width,
+                                     pass.x + (row + i) * pass.ldx + tile * kTileRows);
+                      }
+                    });
+  }
+
+ private:
+  Matrix matrix_;
+  bool from_wide_;
+};
+
+class GateUpStep final : public Step {
+ public:
+  GateUpStep(Matrix gate, Matrix up) : gate_(gate), up_(up) {}
+  const char* name() const override { return "gate and up"; }
+  StepWork Work(const Pass& pass) const override { return TileWork(gate_, 2, pass.rows.size()); }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
+    auto* up = pass.thread_scratch<float>(thread);
+    InScratchPieces(gate_, pass.rows.size(), begin, end,
+                    [&](size_t row, size_t n_rows, size_t tile, size_t n_tiles) {
+                      const size_t width = n_tiles * kTileRows;
+                      float* out = pass.wide + row * pass.ld_wide;
+                      Multiply(gate_, tile, tile + n_tiles, From(pass, gate_, false, row), n_rows,
+                               out, pass.ld_wide);
+                      Multiply(Slice(up_, tile, n_tiles), 0, n_tiles, From(pass, up_, false, row),
+                               n_rows, up, width);
+                      for (size_t i = 0; i < n_rows; ++i) {
+                        float* gate = out + i * pass.ld_wide + tile * kTileRows;
+                        kernels::silu_mul(gate, up + i * width, width, gate);
+                      }
+                    });
+  }
+
+ private:
+  Matrix gate_;
+  Matrix up_;
+};
+
+class HeadStep final : public Step {
+ public:
+  explicit HeadStep(Matrix head) : head_(head) {}
+  const char* name() const override { return "head"; }
+  StepWork Work(const Pass& pass) const override {
+    return TileWork(head_, 1, pass.logit_rows.size());
+  }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
+    Multiply(head_, begin, end, From(pass, head_, false, 0), pass.logit_rows.size(), pass.logits,
+             pass.ld_logits);
+  }
+
+ private:
+  Matrix head_;
+};
+
+}  // namespace
+
+std::unique_ptr<const Step> Project(std::vector<Projection> projections) {
+  return std::make_unique<ProjectStep>(std::move(projections));
+}
+
+std::unique_ptr<const Step> ProjectResidual(Matrix matrix, bool from_wide) {
+  return std::make_unique<ProjectResidualStep>(matrix, from_wide);
+}
+
+std::unique_ptr<const Step> GateUp(Matrix gate, Matrix up) {
+  return std::make_unique<GateUpStep>(gate, up);
+}
+
+std::unique_ptr<const Step> HeadTiles(Matrix head) { return std::make_unique<HeadStep>(head); }
+
+}  // namespace krafla::blocks

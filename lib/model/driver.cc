@@ -1,0 +1,249 @@
+// The layer loop. Between pieces of about a millisecond it looks at the events (cancel, progress)
+// and at the deadline.
+#include "lib/model/driver.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "lib/model/arena.h"
+#include "lib/model/blocks.h"
+
+namespace krafla {
+namespace {
+
+// A piece of a step that one thread runs: at most about a millisecond (cancel and pause are checked
+// between groups of pieces), at least what a hand-over to another thread costs.
+constexpr double kMaxPieceBytes = 2e6;
+constexpr double kMaxPieceMacs = 10e6;
+constexpr double kMinPiece = 0.01;  // of the largest: 20 KB of weights or 100,000 multiply-adds
+constexpr size_t kPiecesPerThread =
+    4;  // so that a late thread does not hold up the others for long
+
+struct Pieces {
+  size_t grain = 1;
+  size_t group = 1;  // items between two checks
+};
+
+Pieces PiecesOf(const StepWork& work, size_t threads) {
+  const double cost = std::max(static_cast<double>(work.bytes_per_item) / kMaxPieceBytes,
+                               static_cast<double>(work.macs_per_item) / kMaxPieceMacs);
+  const double items = static_cast<double>(work.items);
+  const double most = cost > 0 ? std::min(1.0 / cost, items) : items;
+  const double least = cost > 0 ? std::min(kMinPiece / cost, items) : items;
+  const double shared = items / static_cast<double>(threads * kPiecesPerThread);
+  Pieces pieces;
+  pieces.grain =
+      static_cast<size_t>(std::max(std::clamp(shared, least, std::max(least, most)), 1.0));
+  pieces.group = std::max<size_t>(static_cast<size_t>(most), 1) * threads;
+  return pieces;
+}
+
+}  // namespace
+
+Driver::Driver(const Network& network, Runtime& runtime)
+    : network_(network), runtime_(runtime), n_layers_(network.shape().n_layers) {}
+
+uint64_t Driver::ArenaBytes(const NetworkShape& shape, size_t max_rows, int64_t context,
+                            size_t threads) {
+  return ArenaLayout(shape, max_rows, context, threads).bytes;
+}
+
+StatusOr<std::unique_ptr<Driver>> Driver::Create(const Network& network, Runtime& runtime,
+                                                 size_t max_rows, int64_t context) {
+  std::unique_ptr<Driver> driver(new Driver(network, runtime));
+  driver->max_rows_ = max_rows;
+  const uint64_t bytes = ArenaBytes(network.shape(), max_rows, context, runtime.threads().size());
+  KRAFLA_ASSIGN_OR_RETURN(driver->arena_, runtime.memory().Allocate(bytes, MemoryKind::kScratch,
+                                                                    "scratch of a session"));
+  driver->BindArena(context);
+  driver->rows_.reserve(max_rows);
+  driver->sequences_.reserve(max_rows);
+  driver->page_runs_.reserve(max_rows);
+  driver->query_groups_.reserve(max_rows);
+  driver->block_pairs_.reserve(driver->max_pairs_);
+  driver->logit_row_ids_.reserve(max_rows);
+  driver->logit_rows_.reserve(max_rows);
+  return driver;
+}
+
+void Driver::BindArena(int64_t context) {
+  const NetworkShape& shape = network_.shape();
+  const ArenaLayout layout(shape, max_rows_, context, runtime_.threads().size());
+  const auto floats = [this](uint64_t offset) {
+    return reinterpret_cast<float*>(arena_.data() + offset);
+  };
+  max_pairs_ = layout.max_pairs;
+  pass_.x = floats(layout.x);
+  pass_.ldx = PadTo16(shape.n_embd);
+  pass_.act = floats(layout.act);
+  pass_.ld_act = PadTo16(shape.act_width);
+  pass_.blocks = reinterpret_cast<ActBlock*>(arena_.data() + layout.blocks);
+  pass_.wide = floats(layout.wide);
+  pass_.ld_wide = shape.wide;
+  pass_.rope_cos = floats(layout.rope_cos);
+  pass_.rope_sin = floats(layout.rope_sin);
+  pass_.part_m = floats(layout.part_m);
+  pass_.part_l = floats(layout.part_l);
+  pass_.part_o = floats(layout.part_o);
+  turn_logits_ = floats(layout.logits);
+  pass_.ld_logits = PadTo16(shape.n_vocab);
+  pass_.scratch = arena_.data() + layout.scratch;
+  pass_.scratch_bytes = layout.scratch_bytes;
+}
+
+void Driver::AddRows(size_t index, const BatchSequence& sequence) {
+  const size_t n = sequence.tokens.size();
+  const auto first = static_cast<uint32_t>(rows_.size());
+  sequences_.push_back({sequence.state, first, static_cast<uint32_t>(n), sequence.position});
+  for (size_t i = 0; i < n; ++i) {
+    const int64_t position = sequence.position + static_cast<int64_t>(i);
+    const auto row = static_cast<uint32_t>(rows_.size());
+    rows_.push_back(
+        {sequence.tokens[i], static_cast<int32_t>(position), static_cast<uint32_t>(index)});
+    if (i == 0 || position % static_cast<int64_t>(kPagePositions) == 0) {
+      page_runs_.push_back({row, 0});
+    }
+    ++page_runs_.back().n_rows;
+    pass_.seen += static_cast<uint64_t>(position) + 1;
+    float* target = i + 1 == n ? sequence.last_logits : nullptr;
+    if (target != nullptr || sequence.all_logits) {
+      logit_row_ids_.push_back(row);
+      logit_rows_.push_back({row, target, sequence.all_logits});
+    }
+  }
+}
+
+// Few rows that see much: their blocks are spread over threads. Else queries of neighbouring tokens
+// share the loads of K and V.
+void Driver::PlanAttention() {
+  const NetworkShape& shape = network_.shape();
+  size_t n_pairs = 0;
+  for (const PassRow& row : rows_)
+    n_pairs += static_cast<size_t>(row.position) / kAttendPositions + 1;
+  if (n_pairs > rows_.size() && n_pairs <= max_pairs_) {
+    for (uint32_t i = 0; i < rows_.size(); ++i) {
+      const uint32_t n = static_cast<uint32_t>(rows_[i].position) / kAttendPositions + 1;
+      for (uint32_t b = 0; b < n; ++b) block_pairs_.push_back({i, b, n});
+    }
+    return;
+  }
+  const size_t heads = blocks::HeadsPerItem(shape.n_heads, shape.n_kv_heads);
+  for (const PassSequence& sequence : sequences_) {
+    const uint32_t end = sequence.first_row + sequence.n_rows;
+    for (uint32_t row = sequence.first_row; row < end;) {
+      const double macs = 2.0 * static_cast<double>(shape.head_dim * heads) *
+                          static_cast<double>(rows_[row].position + 1);
+      const auto most = static_cast<uint32_t>(
+          std::clamp(kMaxPieceMacs / macs, 1.0, static_cast<double>(kMaxQueries / heads)));
+      const uint32_t n = std::min(most, end - row);
+      query_groups_.push_back({row, n});
+      row += n;
+    }
+  }
+}
+
+void Driver::Begin(std::span<const BatchSequence> sequences) {
+  rows_.clear();
+  sequences_.clear();
+  page_runs_.clear();
+  query_groups_.clear();
+  block_pairs_.clear();
+  logit_row_ids_.clear();
+  logit_rows_.clear();
+  pass_.seen = 0;
+  for (size_t i = 0; i < sequences.size(); ++i) AddRows(i, sequences[i]);
+  PlanAttention();
+  pass_.rows = rows_;
+  pass_.sequences = sequences_;
+  pass_.page_runs = page_runs_;
+  pass_.query_groups = query_groups_;
+  pass_.block_pairs = block_pairs_;
+  n_turns_ = (logit_rows_.size() + kHeadRows - 1) / kHeadRows;
+  stage_ = rows_.empty() ? stages() : 0;
+  step_ = 0;
+  next_ = 0;
+}
+
+const StepList& Driver::steps() const {
+  if (stage_ == 0) return network_.embed();
+  return stage_ <= n_layers_ ? network_.layer(stage_ - 1) : network_.head();
+}
+
+void Driver::BeginTurn() {
+  const size_t first = (stage_ - 1 - n_layers_) * kHeadRows;
+  const size_t n = std::min(kHeadRows, logit_rows_.size() - first);
+  pass_.logit_rows = std::span<const uint32_t>(logit_row_ids_).subspan(first, n);
+  // A single row is computed in place.
+  float* target = logit_rows_[first].target;
+  pass_.logits = n == 1 && target != nullptr ? target : turn_logits_;
+  delivered_ = 0;
+}
+
+Status Driver::Deliver(DriverEvents& events) {
+  const size_t first = (stage_ - 1 - n_layers_) * kHeadRows;
+  while (delivered_ < pass_.logit_rows.size()) {
+    const LogitRow& logit_row = logit_rows_[first + delivered_];
+    const float* row = pass_.logits + delivered_ * pass_.ld_logits;
+    if (logit_row.target != nullptr && logit_row.target != row) {
+      std::memcpy(logit_row.target, row, pass_.ld_logits * sizeof(float));
+    }
+    ++delivered_;  // also where the callback says stop: it has seen the row
+    if (!logit_row.report) continue;
+    const PassRow& r = rows_[logit_row.row];
+    KRAFLA_RETURN_IF_ERROR(events.OnLogits(r.sequence, r.position, row));
+  }
+  return OkStatus();
+}
+
+// Moves the counter behind a step whose items are all done.
+Status Driver::FinishStep(DriverEvents& events) {
+  if (step_ + 1 == steps().size()) {
+    if (stage_ > n_layers_) KRAFLA_RETURN_IF_ERROR(Deliver(events));
+    ++stage_;
+    step_ = 0;
+  } else {
+    ++step_;
+  }
+  next_ = 0;
+  return OkStatus();
+}
+
+void Driver::RunItems(const Step& step) {
+  const StepWork work = step.Work(pass_);
+  const Pieces pieces = PiecesOf(work, runtime_.threads().size());
+  const size_t n = std::min(pieces.group, work.items - next_);
+  struct Job {
+    const Step& step;
+    const Pass& pass;
+    size_t first;
+  } job{step, pass_, next_};
+  runtime_.threads().Run(
+      n, pieces.grain,
+      [](void* context, size_t begin, size_t end, size_t thread) {
+        const Job& j = *static_cast<const Job*>(context);
+        j.step.Run(j.pass, j.first + begin, j.first + end, thread);
+      },
+      &job);
+  next_ += n;
+}
+
+StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
+  while (stage_ < stages()) {
+    if (stage_ > n_layers_ && step_ == 0 && next_ == 0) BeginTurn();
+    const Step& step = *steps()[step_];
+    const size_t items = step.Work(pass_).items;
+    const bool work = next_ < items;
+    if (work) {
+      KRAFLA_RETURN_IF_ERROR(events.Check());
+      RunItems(step);
+    }
+    if (next_ == items) KRAFLA_RETURN_IF_ERROR(FinishStep(events));
+    if (stage_ == stages()) break;
+    if (work && pause.each_item) return false;
+    if (pause.deadline && Clock::now() >= *pause.deadline) return false;
+  }
+  for (const PassSequence& sequence : sequences_) sequence.state->PassDone();
+  return true;
+}
+
+}  // namespace krafla

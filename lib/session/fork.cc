@@ -1,0 +1,30 @@
+// Forking: the same tokens and logits over shared KV pages.
+#include <algorithm>
+#include <utility>
+
+#include "lib/session/job.h"
+#include "lib/session/session.h"
+
+namespace krafla {
+
+StatusOr<std::unique_ptr<Session>> Session::Fork(int64_t reserve) const {
+  KRAFLA_RETURN_IF_ERROR(CheckIdle());
+  SessionOptions options = options_;
+  options.reserve = reserve == -1 ? options_.context : reserve;
+  if (options.reserve < 0 || options.reserve > options_.context) {
+    return ArgumentError("reserve: got {}, want -1 to {}, the context", reserve, options_.context);
+  }
+  KRAFLA_ASSIGN_OR_RETURN(State state, state_.Fork(length_, options.reserve));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> fork, Make(model_, options));
+  fork->state_ = std::move(state);
+  fork->ids_.assign(ids_.begin(), ids_.begin() + length_);
+  fork->length_ = length_;
+  if (!logits_.empty()) {
+    float* row = fork->logits_row(fork->current_);
+    std::copy(logits_.begin(), logits_.end(), row);
+    fork->logits_ = {row, logits_.size()};
+  }
+  return fork;
+}
+
+}  // namespace krafla

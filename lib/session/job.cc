@@ -1,0 +1,139 @@
+// Batches of a computation, its commit and its roll-back. Pages for all rows are taken at the
+// start, so that a refusal comes before any work.
+#include "lib/session/job.h"
+
+#include <algorithm>
+
+namespace krafla {
+
+void Job::Reserve(size_t n_parts) {
+  parts_.clear();
+  batch_.clear();
+  parts_.reserve(n_parts);
+  batch_.reserve(n_parts);
+  total_ = 0;
+  done_ = 0;
+  in_pass_ = 0;
+}
+
+Status Job::AddPart(const Part& part) {
+  parts_.push_back(part);
+  total_ += part.n;
+  return part.session->state_.Prepare(part.position, part.n);
+}
+
+Status Job::AddAppend(Session& session, std::span<const int32_t> ids) {
+  const int64_t position = session.length_;
+  session.ids_.insert(session.ids_.end(), ids.begin(), ids.end());  // within its capacity
+  return AddPart({&session, position, static_cast<int64_t>(ids.size())});
+}
+
+Status Job::AddAgain(Session& session, int64_t position, int64_t n) {
+  return AddPart({&session, position, n});
+}
+
+void Job::Begin(Driver& driver, const AppendOptions& options) {
+  driver_ = &driver;
+  options_ = options;
+}
+
+void Job::BeginPass() {
+  auto room = static_cast<int64_t>(driver_->max_rows());
+  batch_.clear();
+  for (Part& part : parts_) {
+    part.in_pass = std::min(part.n - part.done, room);
+    if (part.in_pass == 0) continue;
+    room -= part.in_pass;
+    in_pass_ += part.in_pass;
+    Session& session = *part.session;
+    BatchSequence sequence;
+    sequence.state = &session.state_;
+    sequence.position = part.position + part.done;
+    sequence.tokens =
+        std::span<const int32_t>(session.ids_)
+            .subspan(static_cast<size_t>(sequence.position), static_cast<size_t>(part.in_pass));
+    sequence.all_logits = options_.logits == WantLogits::kAll;
+    if (options_.logits != WantLogits::kNone && part.done + part.in_pass == part.n) {
+      sequence.last_logits = session.logits_row(1 - session.current_);
+    }
+    batch_.push_back(sequence);
+  }
+  driver_->Begin(batch_);
+}
+
+void Job::EndPass() {
+  for (Part& part : parts_) part.done += part.in_pass;
+  done_ += in_pass_;
+  in_pass_ = 0;
+}
+
+StatusOr<bool> Job::Run(const Driver::Pause& pause) {
+  while (done_ < total_) {
+    if (in_pass_ == 0) BeginPass();
+    KRAFLA_ASSIGN_OR_RETURN(const bool pass_done, driver_->Run(*this, pause));
+    if (!pass_done) return false;
+    EndPass();
+    if (done_ == total_) break;
+    if (pause.each_item) return false;
+    if (pause.deadline && Driver::Clock::now() >= *pause.deadline) return false;
+  }
+  return true;
+}
+
+void Job::Commit() {
+  for (const Part& part : parts_) {
+    Session& session = *part.session;
+    session.begun_ = false;
+    if (part.n == 0) continue;
+    session.length_ = part.position + part.n;
+    session.ids_.resize(static_cast<size_t>(session.length_));
+    session.state_.Commit();
+    session.state_.Cut(session.length_);
+    if (options_.logits == WantLogits::kNone) {
+      session.logits_ = {};
+    } else {
+      session.current_ = 1 - session.current_;
+      session.logits_ = {session.logits_row(session.current_),
+                         session.model_->network().shape().n_vocab};
+    }
+  }
+  parts_.clear();
+}
+
+void Job::Drop() {
+  for (const Part& part : parts_) {
+    Session& session = *part.session;
+    session.ids_.resize(static_cast<size_t>(session.length_));
+    session.state_.Drop();
+    session.state_.Cut(session.length_);
+    session.begun_ = false;
+  }
+  parts_.clear();
+}
+
+Status Job::Check() {
+  for (const Part& part : parts_) {
+    std::atomic<bool>& cancel = part.session->cancel_;
+    if (cancel.load(std::memory_order_relaxed) && cancel.exchange(false)) {
+      return CancelledError("cancelled after {} of {} tokens", done_, total_);
+    }
+  }
+  if (options_.on_progress == nullptr) return OkStatus();
+  const int64_t in_pass = in_pass_ * static_cast<int64_t>(driver_->stages_done()) /
+                          static_cast<int64_t>(driver_->stages());
+  if (options_.on_progress(options_.user, done_ + in_pass, total_) != 0) {
+    return CallbackError("on_progress: stopped after {} of {} tokens", done_ + in_pass, total_);
+  }
+  return OkStatus();
+}
+
+Status Job::OnLogits(size_t, int64_t position, const float* row) {
+  if (options_.on_logits == nullptr) return OkStatus();
+  const size_t n_vocab = parts_.front().session->model_->network().shape().n_vocab;
+  if (options_.on_logits(options_.user, position, row, n_vocab) != 0) {
+    return CallbackError("on_logits: stopped at position {}", position);
+  }
+  return OkStatus();
+}
+
+}  // namespace krafla
