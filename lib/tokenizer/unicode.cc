@@ -81,6 +81,10 @@ bool IsWord(uint32_t c) {
          category == UTF8PROC_CATEGORY_PC;
 }
 
-bool IsInert(uint32_t code_point) { return FindRange(kInert, code_point) != nullptr; }
+// Hugging Face normalises by the tables of Unicode 9; what came later is unknown to it.
+bool IsInert(uint32_t code_point) {
+  return FindRange(kInert, code_point) != nullptr ||
+         FindRange(kNewCategories, code_point) != nullptr;
+}
 
 }  // namespace krafla

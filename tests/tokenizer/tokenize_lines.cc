@@ -109,8 +109,7 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "{}\n", Message(tokenizer.status()));
     return 1;
   }
-  fmt::print(stderr, "table of {} bytes, opened in {:.2f} ms\n", table->size(),
-             1e3 * seconds);
+  fmt::print(stderr, "table of {} bytes, opened in {:.2f} ms\n", table->size(), 1e3 * seconds);
   simdjson::dom::parser parser;
   for (std::string line; std::getline(std::cin, line);) {
     element e;

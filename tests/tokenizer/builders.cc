@@ -1,0 +1,146 @@
+// The importers: what they refuse and what they say, the pre-tokenizer names of GGUF, the flags of
+// tokenizer_config.json.
+#include "lib/convert/tokenizer_gguf.h"
+#include "lib/convert/tokenizer_json.h"
+#include "tests/support/catch.h"
+#include "tests/tokenizer/opened.h"
+
+namespace krafla {
+namespace {
+
+GgufTokenizerData SmallGguf() {
+  GgufTokenizerData data;
+  data.model = "gpt2";
+  data.pre = "smollm";
+  data.tokens = {"<|end|>", "a", "b", "\u0120", "ab", "\u0120ab", "1", "[PAD]", "user"};
+  data.token_types = {3, 1, 1, 1, 1, 1, 1, 5, 4};
+  data.merges = {"a b", "\u0120 ab"};
+  data.bos_id = 0;
+  return data;
+}
+
+std::string Replaced(std::string text, std::string_view from, std::string_view to) {
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+std::string MessageOf(const Status& status) { return std::string(Message(status)); }
+
+}  // namespace
+
+TEST_CASE("GGUF metadata become a tokenizer") {
+  GgufTokenizerData data = SmallGguf();
+  Opened o = OpenSpec(*TokenizerSpecFromGguf(data));
+  REQUIRE(o.Encode("ab ab11") == std::vector<int32_t>{4, 5, 6, 6});
+  REQUIRE(o.Encode("a<|end|>", true, true) == std::vector<int32_t>{1, 0});
+  REQUIRE(o.Encode("auser") == std::vector<int32_t>{1, 8});
+  REQUIRE(o.Decode({5, 0, 1}) == " ab<|end|>a");
+  REQUIRE(o.tokenizer->bos_id() == 0);
+  data.add_bos = true;
+  o = OpenSpec(*TokenizerSpecFromGguf(data));
+  REQUIRE(o.Encode("a", true) == std::vector<int32_t>{0, 1});
+  REQUIRE(o.tokenizer->adds_bos());
+  for (const char* pre : {"", "default", "gpt-2", "llama-bpe", "qwen2", "qwen35", "tekken"}) {
+    data.pre = pre;
+    INFO(pre);
+    REQUIRE(OpenSpec(*TokenizerSpecFromGguf(data)).Encode("ab ab") == std::vector<int32_t>{4, 5});
+  }
+}
+
+TEST_CASE("bad GGUF metadata are refused by name") {
+  const auto error = [](auto change) {
+    GgufTokenizerData data = SmallGguf();
+    change(data);
+    const Status status = TokenizerSpecFromGguf(data).status();
+    INFO(Message(status));
+    REQUIRE((absl::IsDataLoss(status) || absl::IsUnimplemented(status)));
+    return MessageOf(status);
+  };
+  using Catch::Matchers::Contains;
+  REQUIRE_THAT(error([](auto& d) { d.model = "t5"; }), Contains("t5"));
+  REQUIRE_THAT(error([](auto& d) { d.pre = "nobody-knows"; }), Contains("nobody-knows"));
+  REQUIRE_THAT(error([](auto& d) { d.token_types.pop_back(); }), Contains("token_type"));
+  REQUIRE_THAT(error([](auto& d) { d.token_types[2] = 9; }), Contains("type 9"));
+  REQUIRE_THAT(error([](auto& d) { d.scores = {1.0f}; }), Contains("scores"));
+  REQUIRE_THAT(error([](auto& d) { d.tokens.clear(); }), Contains("0 tokens"));
+  REQUIRE_THAT(error([](auto& d) { d.tokens[1] = "\xff"; }), Contains("UTF-8"));
+  REQUIRE_THAT(error([](auto& d) { d.tokens[1] = "b"; }), Contains("both"));
+  REQUIRE_THAT(error([](auto& d) { d.merges[0] = "a"; }), Contains("merge 0"));
+  REQUIRE_THAT(error([](auto& d) { d.merges[0] = "a z"; }), Contains("no token"));
+  REQUIRE_THAT(error([](auto& d) { d.merges[0] = ""; }), Contains("merge 0"));
+  REQUIRE_THAT(error([](auto& d) { d.bos_id = 99; }), Contains("bos"));
+  REQUIRE_THAT(error([](auto& d) { d.eos_id = -2; }), Contains("eos"));
+  REQUIRE_THAT(error([](auto& d) { d.add_eos = true; }), Contains("add_eos"));
+}
+
+TEST_CASE("bad tokenizer.json files are refused by name") {
+  const std::string good = ReadData("flags_nfkc.json");
+  REQUIRE(TokenizerSpecFromJson(good, "").ok());
+  const auto error = [&](std::string_view from, std::string_view to) {
+    const Status status = TokenizerSpecFromJson(Replaced(good, from, to), "").status();
+    INFO(Message(status));
+    REQUIRE((absl::IsDataLoss(status) || absl::IsUnimplemented(status)));
+    return MessageOf(status);
+  };
+  using Catch::Matchers::Contains;
+  REQUIRE_THAT(error("\"BPE\"", "\"Unigram\""), Contains("Unigram"));
+  REQUIRE_THAT(error("\"NFKC\"", "\"Lowercase\""), Contains("Lowercase"));
+  REQUIRE_THAT(error("\"type\":\"ByteLevel\"", "\"type\":\"Whitespace\""), Contains("Whitespace"));
+  REQUIRE_THAT(error("\"merges\":[[\"t\",\"h\"]", "\"merges\":[[\"t\",\"zz\"]"), Contains("zz"));
+  REQUIRE_THAT(error("\"merges\":[[\"t\",\"h\"]", "\"merges\":[[\"t\"]"), Contains("merge 0"));
+  REQUIRE_THAT(error("\"vocab\":{\"<|endoftext|>\":0", "\"vocab\":{\"<|endoftext|>\":1"),
+               Contains("<|endoftext|>"));
+  REQUIRE_THAT(error("\"vocab\":{\"<|endoftext|>\":0", "\"vocab\":{\"<|endoftext|>\":4194304"),
+               Contains("4194304"));
+  REQUIRE_THAT(error("\"dropout\":null", "\"dropout\":0.1"), Contains("dropout"));
+  REQUIRE_THAT(error("\"end_of_word_suffix\":null", "\"end_of_word_suffix\":\"</w>\""),
+               Contains("end_of_word_suffix"));
+  REQUIRE_THAT(error("{\"type\":\"TemplateProcessing\"", "{\"type\":\"Odd\""), Contains("Odd"));
+  for (size_t size = 0; size < good.size(); size += 97) {
+    REQUIRE_FALSE(TokenizerSpecFromJson(good.substr(0, size), "").ok());
+  }
+  std::string deep(5000, '[');
+  REQUIRE_FALSE(TokenizerSpecFromJson(deep, "").ok());
+  for (const char* odd : {"null", "[]", "{}", "3", "{\"model\":3}", "{\"model\":{\"vocab\":[]}}"}) {
+    REQUIRE(absl::IsDataLoss(TokenizerSpecFromJson(odd, "").status()));
+  }
+}
+
+TEST_CASE("tokenizer_config.json names special tokens and adds BOS") {
+  const std::string json = ReadData("llama3.json");
+  TokenizerSpec spec = *TokenizerSpecFromJson(
+      json, R"({"bos_token": {"content": "t"}, "eos_token": "h", "add_eos_token": true})");
+  const Opened o = OpenSpec(spec);
+  REQUIRE(o.tokenizer->bos_id() == o.tokenizer->FindToken("t"));
+  REQUIRE(o.tokenizer->eos_id() == o.tokenizer->FindToken("h"));
+  // The post-processor has its own BOS, the configuration adds the EOS.
+  const auto ids = o.Encode("a", true);
+  REQUIRE(ids == std::vector<int32_t>{0, o.tokenizer->FindToken("a"), o.tokenizer->eos_id()});
+  REQUIRE(absl::IsDataLoss(TokenizerSpecFromJson(json, R"({"bos_token": 3})").status()));
+  REQUIRE(absl::IsDataLoss(TokenizerSpecFromJson(json, "{").status()));
+}
+
+TEST_CASE("patterns that mean something else are translated or refused") {
+  TokenizerSpec spec = *TokenizerSpecFromJson(ReadData("llama3.json"), "");
+  for (const char* pattern : {"[a[b]]", "[a&&b]", "(?m:a)", "\\K", "\\p{", "[", "\\", "\\u12", "(",
+                              "a)", "\\p{Nonsense}", "[\\P{L}]"}) {
+    spec.pre_tokenizer[0].text = pattern;
+    const TableMemory memory(*WriteTokenizerTable(spec));
+    INFO(pattern);
+    const Status status = Tokenizer::Open(memory.view()).status();
+    REQUIRE((absl::IsDataLoss(status) || absl::IsUnimplemented(status)));
+  }
+}
+
+TEST_CASE("a pattern that never ends gives up with an error") {
+  TokenizerSpec spec = *TokenizerSpecFromJson(ReadData("llama3.json"), "");
+  spec.pre_tokenizer[0].text = "(a|aa|a)+$|(a+)+b";
+  const Opened o = OpenSpec(spec);
+  std::vector<int32_t> ids;
+  const Status status = o.tokenizer->Encode(std::string(200, 'a') + "c", false, false, &ids);
+  INFO(Message(status));
+  REQUIRE(absl::IsInvalidArgument(status));
+}
+
+}  // namespace krafla
