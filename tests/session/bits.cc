@@ -1,0 +1,159 @@
+// The same bits whatever the threads, the batch, the slices, the company and the history.
+#include "tests/session/fixture.h"
+
+namespace krafla {
+namespace {
+
+using namespace test;
+
+struct Kind {
+  const char* model;
+  Format format;
+  KvType kv;
+};
+constexpr Kind kKinds[] = {
+    {"smollm2", Format::kF32, KvType::kF32},   {"smollm2", Format::kQ8, KvType::kF16},
+    {"llama_odd", Format::kQ4, KvType::kF16},  {"llama3", Format::kBF16, KvType::kF32},
+    {"llama_odd", Format::kF16, KvType::kF32},
+};
+constexpr size_t kLength = 300;  // more than one attention block
+
+SessionOptions Options(const Kind& kind, int64_t batch) {
+  SessionOptions options;
+  options.kv = kind.kv;
+  options.batch = batch;
+  return options;
+}
+
+// One thread, one row at a time: the plainest way.
+std::vector<std::vector<float>> Reference(const Kind& kind, std::span<const int32_t> ids) {
+  const auto model = OpenTiny(kind.model, kind.format, MakeRuntime(1));
+  const auto session = NewSession(model, Options(kind, 1));
+  return AllLogits(*session, ids);
+}
+
+TEST_CASE("threads and batches") {
+  for (const Kind& kind : kKinds) {
+    const auto ids = Ids(kLength, 1, ReadConfig(kind.model).n_vocab);
+    const auto wanted = Reference(kind, ids);
+    for (const int32_t threads : {1, 2, 3, 4}) {
+      const auto model = OpenTiny(kind.model, kind.format, MakeRuntime(threads));
+      for (const int64_t batch : {1, 7, 32, 512}) {
+        INFO(kind.model << " " << FormatName(kind.format) << " threads " << threads << " batch "
+                        << batch);
+        const auto session = NewSession(model, Options(kind, batch));
+        const auto rows = AllLogits(*session, ids);
+        REQUIRE(rows.size() == wanted.size());
+        size_t differ = 0;
+        for (size_t i = 0; i < rows.size(); ++i) differ += !SameBits(rows[i], wanted[i]);
+        CHECK(differ == 0);
+        const auto last_only = NewSession(model, Options(kind, batch));
+        REQUIRE(last_only->Append(ids, {}).ok());
+        CHECK(SameBits(last_only->logits(), wanted.back()));
+      }
+    }
+  }
+}
+
+TEST_CASE("forked, truncated and continued, paused, in company") {
+  for (const Kind& kind : kKinds) {
+    INFO(kind.model << " " << FormatName(kind.format));
+    const int64_t n_vocab = ReadConfig(kind.model).n_vocab;
+    const auto ids = Ids(kLength, 1, n_vocab);
+    const auto other = Ids(kLength, 2, n_vocab);
+    const auto wanted = Reference(kind, ids);
+    const auto other_wanted = Reference(kind, other);
+    const std::span<const int32_t> all(ids);
+    const auto model = OpenTiny(kind.model, kind.format, MakeRuntime(2));
+
+    SECTION("forked") {
+      for (const size_t at : {1, 31, 32, 40, 290}) {
+        const auto parent = NewSession(model, Options(kind, 64));
+        REQUIRE(parent->Append(all.first(at), {}).ok());
+        auto fork = parent->Fork(0);
+        REQUIRE(fork.ok());
+        CHECK(SameBits((*fork)->logits(), wanted[at - 1]));
+        // Both go on, to different texts; each as if alone.
+        REQUIRE(parent->Append(std::span<const int32_t>(other).first(50), {}).ok());
+        REQUIRE((*fork)->Append(all.subspan(at), {}).ok());
+        CHECK(SameBits((*fork)->logits(), wanted.back()));
+        CutReport report;
+        REQUIRE(parent->Truncate(static_cast<int64_t>(at), &report).ok());
+        CHECK(SameBits(parent->logits(), wanted[at - 1]));
+        REQUIRE(parent->Append(all.subspan(at), {}).ok());
+        CHECK(SameBits(parent->logits(), wanted.back()));
+      }
+    }
+    SECTION("truncated and continued") {
+      const auto session = NewSession(model, Options(kind, 64));
+      REQUIRE(session->Append(other, {}).ok());
+      REQUIRE(session->Truncate(0, nullptr).ok());
+      CHECK(session->logits().empty());
+      REQUIRE(session->Append(ids, {}).ok());
+      for (const int64_t at : {299, 257, 256, 33, 32, 31, 1}) {
+        CutReport report;
+        REQUIRE(session->Truncate(at, &report).ok());
+        CHECK(report.length == at);
+        CHECK(report.reused == at - 1);
+        CHECK(report.recomputed == 1);
+        CHECK(session->length() == at);
+        CHECK(SameBits(session->logits(), wanted[static_cast<size_t>(at) - 1]));
+        REQUIRE(session->Append(std::span<const int32_t>(other).subspan(0, 20), {}).ok());
+        REQUIRE(session->Truncate(at, nullptr).ok());
+        REQUIRE(session->Append(all.subspan(static_cast<size_t>(at)), {}).ok());
+        CHECK(SameBits(session->logits(), wanted.back()));
+      }
+      CutReport report;
+      REQUIRE(session->Truncate(static_cast<int64_t>(kLength), &report).ok());
+      CHECK(report.reused == static_cast<int64_t>(kLength));
+      CHECK(report.recomputed == 0);
+    }
+    SECTION("paused after every work item") {
+      const auto session = NewSession(model, Options(kind, 64));
+      REQUIRE(session->Begin(ids, {}).ok());
+      int steps = 0;
+      while (true) {
+        CHECK(session->length() == 0);
+        auto done = session->Step(0);
+        REQUIRE(done.ok());
+        ++steps;
+        if (*done) break;
+      }
+      CHECK(steps > 50);
+      CHECK(SameBits(session->logits(), wanted.back()));
+    }
+    SECTION("slices of 200 us") {
+      const auto session = NewSession(model, Options(kind, 64));
+      REQUIRE(session->Begin(ids, {}).ok());
+      while (true) {
+        auto done = session->Step(200);
+        REQUIRE(done.ok());
+        if (*done) break;
+      }
+      CHECK(SameBits(session->logits(), wanted.back()));
+    }
+    SECTION("in company") {
+      for (const int64_t batch : {5, 64, 512}) {
+        const auto a = NewSession(model, Options(kind, batch));
+        const auto b = NewSession(model, Options(kind, batch));
+        REQUIRE(b->Append(std::span<const int32_t>(other).first(100), {}).ok());
+        Session* sessions[] = {a.get(), b.get()};
+        const std::span<const int32_t> both[] = {all.first(270),
+                                                 std::span<const int32_t>(other).subspan(100, 150)};
+        REQUIRE(Session::AppendBatch(sessions, both).ok());
+        CHECK(SameBits(a->logits(), wanted[269]));
+        CHECK(SameBits(b->logits(), other_wanted[249]));
+        for (size_t i = 0; i < 30; ++i) {
+          const std::span<const int32_t> next[] = {
+              all.subspan(270 + i, 1), std::span<const int32_t>(other).subspan(250 + i, 1)};
+          REQUIRE(Session::AppendBatch(sessions, next).ok());
+          CHECK(SameBits(a->logits(), wanted[270 + i]));
+          CHECK(SameBits(b->logits(), other_wanted[250 + i]));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace krafla
