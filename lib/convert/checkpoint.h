@@ -1,0 +1,71 @@
+// The tensors of a checkpoint, whatever its format: where each lies in which file, and its rows as
+// f32 or as they are. safetensors.cc and gguf.cc fill it; everything in it has been checked against
+// the files' sizes.
+#ifndef KRAFLA_LIB_CONVERT_CHECKPOINT_H_
+#define KRAFLA_LIB_CONVERT_CHECKPOINT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/file/source.h"
+
+namespace krafla {
+
+// kOther: a type that cannot be a weight here; only its name and its bytes are known.
+enum class SourceType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kQ4_1, kOther };
+
+struct SourceTypeSize {
+  uint64_t block;  // elements of a row that are stored together
+  uint64_t block_bytes;
+};
+SourceTypeSize SizeOf(SourceType type);  // not for kOther
+inline constexpr std::string_view kSourceTypeNames = "F32 F16 BF16 Q8_0 Q4_0 Q4_1";
+
+struct CheckpointTensor {
+  std::string name;
+  SourceType type = SourceType::kOther;
+  std::string type_name;        // as the file calls it
+  std::vector<uint64_t> shape;  // rows first; cols run together
+  const FileSource* file = nullptr;
+  uint64_t offset = 0;  // in the file
+  uint64_t bytes = 0;
+
+  uint64_t cols() const { return shape.empty() ? 1 : shape.back(); }
+  uint64_t row_bytes() const {
+    const SourceTypeSize size = SizeOf(type);
+    return cols() / size.block * size.block_bytes;
+  }
+};
+
+std::string ShapeText(std::span<const uint64_t> shape);  // "4096x4095"
+
+class Checkpoint {
+ public:
+  // Keeps a file that tensors lie in.
+  const FileSource* AddFile(std::unique_ptr<FileSource> file);
+  void Add(CheckpointTensor tensor) { tensors_.push_back(std::move(tensor)); }
+  // Sorts by name; FileError: a name that comes twice.
+  Status Finish();
+
+  std::span<const CheckpointTensor> tensors() const { return tensors_; }
+  const CheckpointTensor* Find(std::string_view name) const;  // null: absent
+
+ private:
+  std::vector<std::unique_ptr<FileSource>> files_;
+  std::vector<CheckpointTensor> tensors_;
+};
+
+// Rows [row, row + n) of a tensor that is not kOther, as its file has them, and as f32 (cols()
+// each).
+Status ReadRawRows(const CheckpointTensor& tensor, uint64_t row, uint64_t n, void* out);
+void DecodeRows(const CheckpointTensor& tensor, const void* raw, uint64_t n, float* out);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_CONVERT_CHECKPOINT_H_

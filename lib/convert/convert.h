@@ -1,0 +1,47 @@
+// Conversion of checkpoints to .mlb files and of tokenizers to .mlt files, and the check of either.
+#ifndef KRAFLA_LIB_CONVERT_CONVERT_H_
+#define KRAFLA_LIB_CONVERT_CONVERT_H_
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/model/arch.h"
+#include "lib/quant/format.h"
+
+namespace krafla {
+
+enum class ConvertKind : uint8_t { kHf, kGguf, kTokenizer };
+
+// In bytes of tensors. Non-zero stops with a CallbackError; the output does not appear then.
+using ConvertProgress = int (*)(void* user, uint64_t done, uint64_t total);
+
+struct ConvertOptions {
+  ConvertKind kind = ConvertKind::kHf;
+  std::string in;  // a folder (kHf) or a file
+  std::string out;
+  Format wtype = Format::kQ8;   // of every matrix
+  std::vector<TensorClass> q8;  // except these, which are q8 (ParseClassList)
+  ConvertProgress progress = nullptr;
+  void* user = nullptr;
+};
+
+// Reads and writes tile by tile. An existing `out` is replaced only by a complete file; an `out`
+// that is one of the inputs is an ArgumentError.
+Status Convert(const ConvertOptions& options);
+
+// "v,o,down": names out of q k v o gate up down embed head.
+StatusOr<std::vector<TensorClass>> ParseClassList(std::string_view list);
+
+// Opens a .mlb or .mlt, compares every checksum and, where it has a model, its tensors with what
+// the architecture wants, and its tokenizer's table.
+Status CheckFile(std::string_view path, ConvertProgress progress, void* user);
+
+// IoError: the folder of `path` has less than `bytes` free.
+Status CheckDiskSpace(const std::string& path, uint64_t bytes);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_CONVERT_CONVERT_H_

@@ -1,0 +1,195 @@
+// A Hugging Face folder. Of two template files, chat_template.jinja wins, as it does there.
+#include <algorithm>
+#include <utility>
+
+#include "lib/base/utf8.h"
+#include "lib/convert/import.h"
+#include "lib/convert/json_values.h"
+#include "lib/convert/safetensors.h"
+#include "lib/convert/tokenizer_json.h"
+#include "lib/tokenizer/table.h"
+
+namespace krafla {
+namespace {
+
+constexpr uint64_t kMaxConfigBytes = 4 << 20;
+constexpr uint64_t kMaxIndexBytes = 100'000'000;
+constexpr uint64_t kMaxTokenizerBytes = 256 << 20;
+constexpr size_t kMaxShards = 4096;
+
+// The text of a file that may be absent (empty then), remembered as an input.
+StatusOr<std::string> ReadIfPresent(const std::string& path, uint64_t limit, Import* import) {
+  StatusOr<std::string> text = ReadTextFile(path, limit);
+  if (text.ok()) {
+    import->inputs.push_back(path);
+  } else if (text.status().code() == absl::StatusCode::kNotFound) {
+    return std::string();
+  }
+  return text;
+}
+
+Status AddFile(const std::string& path, Import* import) {
+  KRAFLA_ASSIGN_OR_RETURN(auto file, OpenForReading(path));
+  import->inputs.push_back(path);
+  return AddSafetensors(std::move(file), &import->checkpoint);
+}
+
+// The weight map: tensor name -> file name in the same folder.
+Status AddShards(const std::string& folder, const std::string& index_path, Import* import) {
+  KRAFLA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(index_path, kMaxIndexBytes));
+  import->inputs.push_back(index_path);
+  KRAFLA_ASSIGN_OR_RETURN(const JsonValues index, JsonValues::Parse(text, index_path));
+  const auto map = index.StringMembers("weight_map");
+  if (map.empty()) return FileError("{}: no weight_map", index_path);
+  std::vector<std::string> shards;
+  for (const auto& [tensor, shard] : map) shards.push_back(shard);
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  if (shards.size() > kMaxShards) {
+    return FileError("{}: {} shards, limit {}", index_path, shards.size(), kMaxShards);
+  }
+  for (const std::string& shard : shards) {
+    if (shard.empty() || shard == ".." ||
+        shard.find_first_of(std::string_view("/\\\0", 3)) != std::string::npos) {
+      return FileError("{}: shard \"{}\" is not a file name", index_path, shard);
+    }
+    const Status status = AddFile(folder + "/" + shard, import);
+    if (status.code() == absl::StatusCode::kNotFound) {
+      return FileError("{}: names shard {}, which is missing", index_path, shard);
+    }
+    KRAFLA_RETURN_IF_ERROR(status);
+  }
+  KRAFLA_RETURN_IF_ERROR(import->checkpoint.Finish());
+  for (const auto& [tensor, shard] : map) {
+    const CheckpointTensor* found = import->checkpoint.Find(tensor);
+    if (found == nullptr || found->file->name() != folder + "/" + shard) {
+      return FileError("{}: tensor {} is not in shard {}", index_path, tensor, shard);
+    }
+  }
+  return OkStatus();
+}
+
+Status AddTensors(const std::string& folder, Import* import) {
+  const std::string single = folder + "/model.safetensors";
+  const Status status = AddFile(single, import);
+  if (status.ok()) return import->checkpoint.Finish();
+  if (status.code() != absl::StatusCode::kNotFound) return status;
+  const Status sharded = AddShards(folder, single + ".index.json", import);
+  if (sharded.code() != absl::StatusCode::kNotFound) return sharded;
+  return NotFoundError("{}: neither model.safetensors nor model.safetensors.index.json", folder);
+}
+
+// generation_config.json may name more ids that end a reply than config.json.
+Status AddEndIds(const JsonValues& generation, std::string_view file, Config* config) {
+  std::vector<double> ids;
+  if (const auto one = generation.Number("eos_token_id")) ids = {*one};
+  if (const auto list = generation.Numbers("eos_token_id")) ids = *list;
+  for (const double number : ids) {
+    if (!(number >= 0 && number <= INT32_MAX) || number != static_cast<int64_t>(number)) {
+      return FileError("{}: eos_token_id: got {}, want an id", file, number);
+    }
+    const auto id = static_cast<int64_t>(number);
+    auto& known = config->end_ids;
+    if (std::find(known.begin(), known.end(), id) == known.end()) known.push_back(id);
+  }
+  return OkStatus();
+}
+
+Status ReadConfig(const std::string& folder, Import* import) {
+  const std::string path = folder + "/config.json";
+  KRAFLA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxConfigBytes));
+  import->inputs.push_back(path);
+  KRAFLA_ASSIGN_OR_RETURN(const JsonValues values, JsonValues::Parse(text, path));
+  const auto names = values.Strings("architectures");
+  if (!names || names->empty()) {
+    return FileError("{}: architectures: want a list of one name", path);
+  }
+  import->arch = FindHfArch(names->front());
+  if (import->arch == nullptr) {
+    return UnsupportedError("{}: architecture {} is not built here", path, names->front());
+  }
+  KRAFLA_RETURN_IF_ERROR(import->arch->config_from_hf(values, &import->config));
+  const std::string generation_path = folder + "/generation_config.json";
+  KRAFLA_ASSIGN_OR_RETURN(const std::string generation,
+                          ReadIfPresent(generation_path, kMaxConfigBytes, import));
+  if (!generation.empty()) {
+    KRAFLA_ASSIGN_OR_RETURN(const JsonValues more, JsonValues::Parse(generation, generation_path));
+    KRAFLA_RETURN_IF_ERROR(AddEndIds(more, generation_path, &import->config));
+  }
+  return ValidateConfig(import->config);
+}
+
+// CRLF becomes LF: a template's line ends are part of every prompt.
+std::string WithoutCarriageReturns(const std::string& text) {
+  std::string out;
+  for (size_t i = 0; i < text.size(); i++) {
+    if (text[i] == '\r' && i + 1 < text.size() && text[i + 1] == '\n') continue;
+    out.push_back(text[i]);
+  }
+  return out;
+}
+
+Status ReadTemplate(const std::string& folder, const std::string& config_json, Import* import) {
+  const std::string jinja_path = folder + "/chat_template.jinja";
+  KRAFLA_ASSIGN_OR_RETURN(const std::string jinja,
+                          ReadIfPresent(jinja_path, kMaxConfigBytes, import));
+  if (!jinja.empty()) {
+    if (ValidUtf8Prefix(jinja) != jinja.size()) return FileError("{}: not UTF-8", jinja_path);
+    import->chat_template = WithoutCarriageReturns(jinja);
+    return OkStatus();
+  }
+  if (config_json.empty()) return OkStatus();
+  KRAFLA_ASSIGN_OR_RETURN(const JsonValues values,
+                          JsonValues::Parse(config_json, folder + "/tokenizer_config.json"));
+  auto text = values.String("chat_template");
+  if (!text) text = values.StringInList("chat_template", "name", "default", "template");
+  if (text) import->chat_template = *std::move(text);
+  return OkStatus();
+}
+
+Status ReadTokenizer(const std::string& folder, const std::string& tokenizer_json, Import* import) {
+  const std::string config_path = folder + "/tokenizer_config.json";
+  KRAFLA_ASSIGN_OR_RETURN(const std::string config_json,
+                          ReadIfPresent(config_path, kMaxTokenizerBytes, import));
+  KRAFLA_RETURN_IF_ERROR(ReadTemplate(folder, config_json, import));
+  if (tokenizer_json.empty()) return OkStatus();
+  KRAFLA_ASSIGN_OR_RETURN(const TokenizerSpec spec,
+                          TokenizerSpecFromJson(tokenizer_json, config_json));
+  if (import->arch != nullptr &&
+      spec.tokens.size() > static_cast<uint64_t>(import->config.n_vocab)) {
+    return FileError("hf: tokenizer.json has ids up to {}, vocab_size is {}",
+                     spec.tokens.size() - 1, import->config.n_vocab);
+  }
+  KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, WriteTokenizerTable(spec));
+  return OkStatus();
+}
+
+}  // namespace
+
+StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit) {
+  KRAFLA_ASSIGN_OR_RETURN(const auto file, OpenForReading(path));
+  if (file->size() > limit) return FileError("{}: {} bytes, limit {}", path, file->size(), limit);
+  std::string text(static_cast<size_t>(file->size()), '\0');
+  KRAFLA_RETURN_IF_ERROR(file->ReadAt(0, text.data(), text.size()));
+  return text;
+}
+
+Status ImportHf(const std::string& folder, Import* import) {
+  import->gguf = false;
+  KRAFLA_RETURN_IF_ERROR(ReadConfig(folder, import));
+  KRAFLA_RETURN_IF_ERROR(AddTensors(folder, import));
+  KRAFLA_ASSIGN_OR_RETURN(const std::string tokenizer,
+                          ReadIfPresent(folder + "/tokenizer.json", kMaxTokenizerBytes, import));
+  return ReadTokenizer(folder, tokenizer, import);
+}
+
+Status ImportTokenizer(const std::string& path, Import* import) {
+  const size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
+  KRAFLA_ASSIGN_OR_RETURN(const std::string tokenizer, ReadTextFile(path, kMaxTokenizerBytes));
+  import->inputs.push_back(path);
+  if (tokenizer.empty()) return FileError("{}: is empty", path);
+  return ReadTokenizer(folder, tokenizer, import);
+}
+
+}  // namespace krafla

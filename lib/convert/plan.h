@@ -1,0 +1,34 @@
+// Which tensor of the checkpoint becomes which tensor of the .mlb, in which format: names, shapes
+// and types matched before a byte is written.
+#ifndef KRAFLA_LIB_CONVERT_PLAN_H_
+#define KRAFLA_LIB_CONVERT_PLAN_H_
+
+#include <string>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/convert/checkpoint.h"
+#include "lib/convert/import.h"
+#include "lib/model/arch.h"
+#include "lib/quant/format.h"
+
+namespace krafla {
+
+struct PlannedTensor {
+  TensorSpec spec;
+  const CheckpointTensor* source = nullptr;
+  Format format = Format::kF32;  // of a matrix; a vector is plain f32
+  bool is_vector() const { return spec.rows == 0; }
+};
+
+// "v", "down", ... -> its class; ArgumentError lists the names.
+StatusOr<TensorClass> ParseTensorClass(std::string_view name);
+
+// In the order of execution. Sets import->config.tied_head where head and embedding have equal
+// content. FileError: names of missing or unexpected tensors, shapes, types.
+StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
+                                                 const std::vector<TensorClass>& q8);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_CONVERT_PLAN_H_
