@@ -15,9 +15,10 @@ namespace krafla::KRAFLA_KERNELS {
 namespace {
 
 constexpr size_t kLanes = 8;
-constexpr size_t kGemmTokens = 4;  // tokens of a quantised tile: sums and weights fill 16 registers
-constexpr size_t kFloatTokens = 6;  // tokens of a float tile: 12 chains hide the adder's latency
-constexpr size_t kPrefetchBytes = 1536;  // how far ahead of a stream of weights
+constexpr size_t kGemmTokens = 4;  // tokens of a quantised tile: 8 sums, 2 weights, 1 token's bytes
+constexpr size_t kFloatTokens = 6;    // tokens of a float tile: 12 chains hide the adder's latency
+constexpr size_t kAttendQueries = 6;  // likewise
+constexpr size_t kPrefetchBytes = 8192;  // how far ahead of a stream of weights
 
 struct F32 {
   __m256 v;

@@ -1,5 +1,5 @@
 // One block of attention, its merge into what came before, and the final division. Scores have
-// positions in their lanes, sums of values have channels: neither crosses lanes. Up to four queries
+// positions in their lanes, sums of values have channels: neither crosses lanes. Several queries
 // share each load of keys and values; what one query computes is the same alone and in company.
 #include "kernels/generic/functions.h"
 #include "kernels/generic/loops.h"
@@ -7,7 +7,6 @@
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
-constexpr size_t kQueries = 4;
 // Vectors that a loop carries for each query: a lone one needs more, to hide the adder's latency.
 template <size_t kN>
 constexpr size_t kWide = kN == 1 ? 4 : 2;
@@ -42,7 +41,7 @@ inline void dot_positions(const typename Page::Element* k, const float* q, size_
     for (size_t j = 0; j < kVectors; ++j) {
       keys[j] = Page::get(k + c * kPagePositions + j * kLanes, All());
     }
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t i = 0; i < kN; ++i) {
       const F32 qc = splat(q[i * ldq + c]);
 #pragma GCC unroll 4
@@ -120,7 +119,7 @@ inline void sum_channels(const AttendArgs& a, size_t query, size_t begin, size_t
     F32 values[kVectors];
 #pragma GCC unroll 4
     for (size_t j = 0; j < kVectors; ++j) values[j] = Page::get(v + j * kLanes, count);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (size_t i = 0; i < kN; ++i) {
       const F32 weight = splat(e[i * kAttendPositions + p]);
 #pragma GCC unroll 4
@@ -182,29 +181,31 @@ inline void attend_nothing(const AttendArgs& a, size_t query) {
   for (size_t c = 0; c < a.head_dim; ++c) a.o[query * a.ldo + c] = 0.0f;
 }
 
+// n <= kN queries in one group.
+template <class Page, size_t kN>
+inline void attend_some(const AttendArgs& a, size_t query, size_t n) {
+  if constexpr (kN > 0) {
+    if (n == kN) {
+      attend_group<Page, kN>(a, query);
+    } else {
+      attend_some<Page, kN - 1>(a, query, n);
+    }
+  }
+}
+
 template <class Page>
 inline void attend(const AttendArgs& a) {
   for (size_t query = 0; query < a.n_queries;) {
-    if (a.first[query] >= a.last[query]) {
+    size_t n = 0;
+    while (n < kAttendQueries && query + n < a.n_queries &&
+           a.first[query + n] < a.last[query + n]) {
+      ++n;
+    }
+    if (n == 0) {
       attend_nothing(a, query++);
       continue;
     }
-    size_t n = 1;
-    while (n < kQueries && query + n < a.n_queries && a.first[query + n] < a.last[query + n]) ++n;
-    switch (n) {
-      case 4:
-        attend_group<Page, 4>(a, query);
-        break;
-      case 3:
-        attend_group<Page, 3>(a, query);
-        break;
-      case 2:
-        attend_group<Page, 2>(a, query);
-        break;
-      default:
-        attend_group<Page, 1>(a, query);
-        break;
-    }
+    attend_some<Page, kAttendQueries>(a, query, n);
     query += n;
   }
 }
