@@ -27,17 +27,7 @@ constexpr std::string_view kNewHan = R"(\x{2ebf0}-\x{2ee5d}\x{31350}-\x{323af})"
 std::string NewRanges(std::string_view name) {
   std::string ranges;
   for (const CategoryRange& range : NewCategories()) {
-    bool matches = false;
-    for (std::string_view major : {"L", "M", "N", "P", "S", "Z", "C"}) {
-      for (char minor : std::string_view("ultmoncedlispfk")) {
-        const std::string full = std::string(major) + minor;
-        if (CategoryByName(full) == static_cast<int>(range.category) &&
-            (name == major || name == full)) {
-          matches = true;
-        }
-      }
-    }
-    if (!matches) continue;
+    if (!CategoryName(range.category).starts_with(name)) continue;
     fmt::format_to(std::back_inserter(ranges), "\\x{{{:x}}}-\\x{{{:x}}}", range.first, range.last);
   }
   return ranges;

@@ -44,6 +44,8 @@ uint32_t GeneralCategory(uint32_t code_point) {
   return utf8proc_category(static_cast<utf8proc_int32_t>(code_point));
 }
 
+std::string_view CategoryName(uint32_t category) { return kCategoryNames[category]; }
+
 int CategoryByName(std::string_view name) {
   for (size_t i = 0; i < std::size(kCategoryNames); ++i) {
     if (kCategoryNames[i] == name) return static_cast<int>(i);

@@ -18,7 +18,8 @@ struct CategoryRange {
 std::span<const CategoryRange> NewCategories();
 
 uint32_t GeneralCategory(uint32_t code_point);  // utf8proc_category_t
-// "Lu" -> utf8proc_category_t; -1 for another name.
+// "Lu" <-> utf8proc_category_t; -1 for another name.
+std::string_view CategoryName(uint32_t category);
 int CategoryByName(std::string_view name);
 
 bool IsWhiteSpace(uint32_t code_point);  // \s of Oniguruma and of Rust

@@ -133,10 +133,10 @@ TEST_CASE("a spec that breaks the rules makes no table") {
   spec.merges.push_back({0, 1, 10});
   REQUIRE(refused(spec));
   spec = SmallSpec(true);
-  spec.tokens[1].text = "a";
+  spec.tokens[1].text = spec.tokens[0].text;
   REQUIRE(refused(spec));
   spec = SmallSpec(true);
-  spec.tokens[1].text = "\xff";
+  spec.tokens[1].text.assign(1, '\xff');
   REQUIRE(refused(spec));
   spec = SmallSpec(true);
   spec.eos_id = 10;
