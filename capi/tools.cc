@@ -10,7 +10,61 @@
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
 using capi::Guard;
 
+namespace {
+
+StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
+  ConvertOptions options;
+  switch (given.kind) {
+    case KRAFLA_CONVERT_HF:
+      options.kind = ConvertKind::kHf;
+      break;
+    case KRAFLA_CONVERT_GGUF:
+      options.kind = ConvertKind::kGguf;
+      break;
+    case KRAFLA_CONVERT_TOKENIZER:
+      options.kind = ConvertKind::kTokenizer;
+      break;
+    default:
+      return ArgumentError("krafla_convert_options: kind: got {}, want KRAFLA_CONVERT_*",
+                           given.kind);
+  }
+  KRAFLA_CHECK_POINTER(given.input);
+  KRAFLA_CHECK_POINTER(given.output);
+  options.in = given.input;
+  options.out = given.output;
+  if (given.wtype != nullptr) {
+    KRAFLA_ASSIGN_OR_RETURN(options.wtype, ParseFormat(given.wtype));
+  }
+  if (given.q8 != nullptr) {
+    KRAFLA_ASSIGN_OR_RETURN(options.q8, ParseClassList(given.q8));
+  }
+  options.progress = given.progress;
+  options.user = given.user;
+  return options;
+}
+
+}  // namespace
+
 extern "C" {
+
+int32_t krafla_convert(const krafla_convert_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(options);
+    krafla_convert_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_convert_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const ConvertOptions inner, ToConvertOptions(given));
+    return Convert(inner);
+  });
+}
+
+int32_t krafla_check_file(const char* path, size_t path_length,
+                          int (*progress)(void* user, uint64_t done, uint64_t total), void* user) {
+  return Guard([&]() -> Status {
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view name,
+                            capi::ReadString(path, path_length, "path"));
+    return CheckFile(name, progress, user);
+  });
+}
 
 int32_t krafla_measure_perplexity(krafla_perplexity* out, const krafla_model* model,
                                   const krafla_tokenizer* tokenizer, const char* text,
