@@ -159,15 +159,16 @@ StatusOr<Value> SliceRange(Interpreter& in, const RangeObject& r, const Value& s
   Bounds b = SliceBounds(start, stop, stride, static_cast<size_t>(r.count));
   RangeObject* range = in.heap().New<RangeObject>(0);
   range->count = static_cast<int64_t>(b.count);
-  range->start = b.count > 0 ? r.start + b.start * r.step : r.start;
-  // The end of an empty or short range may lie beyond 64 bits; it is only ever printed.
-  range->step = r.step;
-  range->stop = range->start;
-  if (b.count > 1) range->step = r.step * stride;
-  int64_t stop = 0;
-  bool fits = !__builtin_mul_overflow(b.stop, r.step, &stop) &&
-              !__builtin_add_overflow(r.start, stop, &stop);
-  if (fits) range->stop = stop;
+  // The bounds of an empty or short range may lie beyond 64 bits; they are only ever printed.
+  auto at = [&r](int64_t index) {
+    int64_t value = 0;
+    bool fits = !__builtin_mul_overflow(index, r.step, &value) &&
+                !__builtin_add_overflow(r.start, value, &value);
+    return fits ? value : r.start;
+  };
+  range->start = at(b.start);
+  range->stop = at(b.stop);
+  if (__builtin_mul_overflow(r.step, stride, &range->step)) range->step = r.step;
   return Value::Of(Kind::kRange, range);
 }
 
