@@ -37,8 +37,8 @@ TEST_CASE("a set that holds exactly p is enough") {
 }
 
 TEST_CASE("a large flat vocabulary") {
-  // 5,000 tokens, of which 0.8 of the mass takes the better part; equal to ranking by hand.
-  std::vector<float> logits(5000);
+  // 700 tokens, of which 0.8 of the mass takes the better part: two further pieces to sort.
+  std::vector<float> logits(700);
   for (size_t i = 0; i < logits.size(); ++i) {
     logits[i] = static_cast<float>((i * 2654435761u) % 1000) / 1000.f;
   }
@@ -53,7 +53,7 @@ TEST_CASE("a large flat vocabulary") {
   const SamplerParam params[] = {{"p", 0.8}};
   const auto sampler = SamplerOf("top_p", params);
   std::set<int32_t> seen;
-  for (int i = 0; i < 60000; ++i) seen.insert(*sampler->Sample(logits));
+  for (int i = 0; i < 10000; ++i) seen.insert(*sampler->Sample(logits));
   CHECK(seen == allowed);
 }
 
