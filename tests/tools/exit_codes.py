@@ -1,0 +1,91 @@
+"""Every exit code, and that a refusal says what, got, wanted on stderr and nothing on stdout."""
+import unittest
+
+from programs import FOLDER, call, models
+
+
+class ExitCodes(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.models = models()
+
+    def refused(self, code, *args, says=()):
+        result = call(*args)
+        self.assertEqual(result.code, code, (args, result))
+        self.assertEqual(result.out, b"", args)
+        for text in (says,) if isinstance(says, str) else says:
+            self.assertIn(text, result.err, args)
+
+    def test_help_and_version(self):
+        for program in ("ml_run", "ml_convert", "ml_eval", "ml_bench"):
+            version = call(program, "--version")
+            self.assertEqual(version.code, 0)
+            self.assertRegex(version.out.decode(), rf"^{program} \d+\.\d+\.\d+ \(\w+, arithmetic \d+\)\n$")
+            self.assertEqual(version.err, "")
+            self.assertEqual(call(program, "--help").code, 0)
+
+    def test_arguments(self):
+        model = self.models["chat.mlb"]
+        self.refused(2, "ml_run", says="MODEL")
+        self.refused(2, "ml_eval", says="command")
+        self.refused(2, "ml_eval", "drift", model, says="drift")
+        self.refused(2, "ml_convert", "hf", model, says="OUT.mlb")
+        self.refused(2, "ml_run", model, "--bogus", says="--bogus")
+        self.refused(2, "ml_run", model, "stray", "-p", "x", says="stray")
+        self.refused(2, "ml_bench", model, "-p", "12,x", says=('"x"', "want"))
+        self.refused(2, "ml_eval", "logits", model, "--ids", "1,,2", "--out", FOLDER / "f", says="want")
+        self.refused(2, "ml_eval", "logits", model, "--ids", "1,99999", "--out", FOLDER / "f", says="99999")
+        self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--wtype", "q4a", says="not supported")
+        self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--wtype", "z9", says=("z9", "want"))
+        self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--q8", "v,w", says=('"w"', "want"))
+        self.refused(2, "ml_convert", "gguf", model, FOLDER / "none" / "x.mlb", says="folder")
+
+    def test_hostile_numbers(self):
+        model = self.models["chat.mlb"]
+        hostile = ["nan", "inf", "-inf", "1e400", "", "x", "1x", " 1"]
+        for option in ("-T", "--top-k", "--top-p", "--min-p", "--repeat-penalty"):
+            for value in [*hostile, "-5"]:
+                self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
+        for option in ("-n", "-t", "--batch", "--ctx", "--seed"):
+            for value in [*hostile, "-5", "1.5", "99999999999999999999999"]:
+                self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
+        self.refused(2, "ml_run", model, "-p", "x", "-n", "-2", says=("-n", '"-2"', "from -1"))
+        self.refused(2, "ml_run", model, "-p", "x", "--kv", "q8", says="not supported")
+        self.refused(2, "ml_run", model, "-p", "x", "--chat", "bogus", says="want")
+
+    def test_prompts_that_do_not_fit(self):
+        model = self.models["chat.mlb"]
+        self.refused(2, "ml_run", model, "-p", "a b c d e f g h", "--ctx", "8", says=("tokens", "at most 8", "--ctx"))
+        self.refused(2, "ml_run", model, "-p", b"caf\xe9", says=("0xe9", "offset 3", "UTF-8"))
+        self.refused(2, "ml_run", model, "-p", "x", "--system", b"\xff", says="UTF-8")
+        self.refused(2, "ml_run", model, "-p", "x", "--chat", "none", "--system", "y", says="template")
+
+    def test_model_files(self):
+        for args in (["ml_run", FOLDER / "none.mlb", "-p", "x"], ["ml_bench", FOLDER / "none.mlb"],
+                     ["ml_eval", "tokenize", FOLDER / "none.mlb"], ["ml_convert", "check", FOLDER / "none.mlb"],
+                     ["ml_convert", "gguf", FOLDER / "none.gguf", FOLDER / "x.mlb"],
+                     ["ml_run", self.models["chat.mlb"], "-z", FOLDER / "none.mlt", "-p", "x"]):
+            self.refused(4, *args, says="none.")
+        broken = FOLDER / "broken.mlb"
+        whole = self.models["chat.mlb"].read_bytes()
+        for content in (b"", b"hello", whole[:100], b"\0" * 4096, whole[: len(whole) // 2]):
+            broken.write_bytes(content)
+            self.refused(4, "ml_run", broken, "-p", "x", says="broken.mlb")
+        self.refused(4, "ml_run", FOLDER, "-p", "x")
+
+    def test_text_without_tokenizer(self):
+        bare = self.models["bare.mlb"]
+        self.refused(4, "ml_run", bare, "-p", "x", says=("no tokenizer", "-z"))
+        self.refused(4, "ml_eval", "tokenize", bare, says="tokenizer")
+        with_other = call("ml_run", bare, "-z", self.models["tok.mlt"], "-p", "x", "-n", "4")
+        self.assertEqual(with_other.code, 0, with_other)
+
+    def test_check(self):
+        for name in ("chat.mlb", "bare.mlb", "tok.mlt"):
+            result = call("ml_convert", "check", self.models[name])
+            self.assertEqual(result.code, 0, result)
+        damaged = FOLDER / "damaged.mlb"
+        content = bytearray(self.models["chat.mlb"].read_bytes())
+        content[-200] ^= 1
+        damaged.write_bytes(content)
+        self.refused(4, "ml_convert", "check", damaged, says="damaged.mlb")

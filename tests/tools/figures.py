@@ -1,0 +1,78 @@
+"""ml_eval logits and ppl, ml_bench: files and JSON; bits for any threads and batch."""
+import json
+import math
+import struct
+import unittest
+
+from programs import DATA, FOLDER, call, models
+
+IDS = [(7 * i * i + 3 * i + 1) % 512 for i in range(300)]
+
+
+class Logits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.models = models()
+
+    def logits(self, model, ids, *options):
+        out = FOLDER / "logits.f32"
+        result = call("ml_eval", "logits", model, "--ids", ",".join(map(str, ids)), "--out", out, *options)
+        self.assertEqual(result.code, 0, result)
+        self.assertEqual(json.loads(result.out), {"tokens": len(ids), "vocab": 512})
+        return out.read_bytes()
+
+    def test_bits(self):
+        bare = self.models["bare.mlb"]
+        want = self.logits(bare, IDS, "-t", "1")
+        self.assertEqual(len(want), len(IDS) * 512 * 4)
+        self.assertTrue(all(map(math.isfinite, struct.unpack(f"<{len(want) // 4}f", want))))
+        for threads in (1, 2, 3, 4):
+            for batch in (1, 7, 32, 512):
+                self.assertEqual(self.logits(bare, IDS, "-t", threads, "--batch", batch), want, (threads, batch))
+        self.assertEqual(self.logits(bare, IDS[:100]), want[: 100 * 512 * 4])
+        self.assertNotEqual(self.logits(bare, IDS, "--kv", "f16"), want)
+
+    def test_a_failure_leaves_no_file(self):
+        out = FOLDER / "failed.f32"
+        result = call("ml_eval", "logits", self.models["bare.mlb"], "--ids", "1,512", "--out", out)
+        self.assertEqual((result.code, out.exists()), (2, False), result)
+        result = call("ml_eval", "logits", self.models["bare.mlb"], "--ids", "1", "--out", FOLDER / "no" / "f")
+        self.assertEqual(result.code, 2, result)
+
+
+class Perplexity(unittest.TestCase):
+    def test_ppl(self):
+        text = FOLDER / "text.txt"
+        text.write_text((DATA / "text" / "handbook-a.txt").read_text()[:3000])
+        results = [call("ml_eval", "ppl", models()["chat.mlb"], text, "--ctx", "64", *options)
+                   for options in ([], ["-t", "2", "--batch", "7"], ["--kv", "f16"])]
+        self.assertEqual([r.code for r in results], [0] * 3, results)
+        values = [json.loads(r.out) for r in results]
+        self.assertEqual(list(values[0]), ["ppl", "targets"])
+        self.assertEqual(values[0], values[1])
+        self.assertEqual(values[0]["targets"] % 31, 0)
+        self.assertTrue(math.isclose(values[0]["ppl"], values[2]["ppl"], rel_tol=0.01))
+
+    def test_refusals(self):
+        short = FOLDER / "short.txt"
+        short.write_text("short")
+        self.assertEqual(call("ml_eval", "ppl", models()["chat.mlb"], short).code, 2)
+        self.assertEqual(call("ml_eval", "ppl", models()["chat.mlb"], FOLDER / "none.txt").code, 2)
+        self.assertEqual(call("ml_eval", "ppl", models()["bare.mlb"], short).code, 4)
+
+
+class Bench(unittest.TestCase):
+    def test_json(self):
+        result = call("ml_bench", models()["bare.mlb"], "-t", "1,2", "-p", "16", "-n", "4", "-d", "8", "-r", "2", "--json")
+        self.assertEqual(result.code, 0, result)
+        rows = json.loads(result.out)
+        self.assertEqual([(r["threads"], r["test"], r["n"], r["depth"]) for r in rows],
+                         [(1, "prompt", 16, 8), (1, "decode", 4, 8), (2, "prompt", 16, 8), (2, "decode", 4, 8)])
+        keys = ["isa", "threads", "test", "n", "depth", "tokens_per_s", "sd", "bytes_per_token", "read_gb_s",
+                "read_fraction", "gmac_s", "int8_fraction"]
+        for row in rows:
+            self.assertEqual(list(row), keys)
+            self.assertTrue(all(row[key] > 0 for key in keys[5:] if key != "sd"), row)
+
+    def test_too_long(self):
+        self.assertEqual(call("ml_bench", models()["bare.mlb"], "-t", "1", "-p", "100000").code, 2)

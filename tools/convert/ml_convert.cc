@@ -1,0 +1,121 @@
+// ml_convert: makes .mlb and .mlt files from published ones, and checks them. The library writes
+// under a temporary name, so that what is interrupted leaves no file.
+#include <krafla/krafla_tools.h>
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+#include "tools/interrupt.h"
+#include "tools/options.h"
+#include "tools/output.h"
+#include "tools/progress.h"
+
+namespace krafla::tools {
+namespace {
+
+struct ConvertArgs {
+  std::string input;
+  std::string output;
+  std::string wtype = "q8";
+  std::string q8;
+};
+
+std::string CheckQ8(const std::string& list) {
+  constexpr std::string_view kNames = "q k v o gate up down embed head";
+  for (size_t at = 0; at <= list.size();) {
+    const size_t end = std::min(list.find(',', at), list.size());
+    const std::string name = list.substr(at, end - at);
+    const std::string padded = fmt::format(" {} ", kNames);
+    if (name.empty() || padded.find(fmt::format(" {} ", name)) == std::string::npos) {
+      return fmt::format("got \"{}\", want names out of \"{}\" with commas between", name, kNames);
+    }
+    at = end + 1;
+  }
+  return {};
+}
+
+void AddPaths(CLI::App& app, ConvertArgs* args, const char* input, const char* input_help,
+              const char* output) {
+  app.add_option(input, args->input, input_help)->required()->type_name("");
+  app.add_option(output, args->output, "The file to write")->required()->type_name("");
+}
+
+void AddTypes(CLI::App& app, ConvertArgs* args) {
+  AddChoice(app, "--wtype", &args->wtype, {"f32", "f16", "bf16", "q8", "q4"},
+            {"q4a", "q6a", "q8a", "q4a64", "q6a64", "q8a64"},
+            "Format of every matrix, embedding and head included (default q8)");
+  app.add_option("--q8", args->q8, "Matrices kept at q8: q k v o gate up down embed head")
+      ->check(CheckQ8)
+      ->type_name("LIST");
+}
+
+ExitCode Convert(const ConvertArgs& args, int32_t kind) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path folder = fs::path(args.output).parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error)) {
+    return Fail(kExitArguments, "{}: there is no folder {}", args.output, folder.string());
+  }
+  krafla_convert_options options = KRAFLA_CONVERT_OPTIONS_INIT;
+  Progress progress("B");
+  options.kind = kind;
+  options.input = args.input.c_str();
+  options.output = args.output.c_str();
+  options.wtype = args.wtype.c_str();
+  options.q8 = args.q8.empty() ? nullptr : args.q8.c_str();
+  options.progress = Progress::Callback;
+  options.user = &progress;
+  const int32_t code = krafla_convert(&options);
+  progress.Clear();
+  if (code == KRAFLA_OK) {
+    WriteStderr(fmt::format("{}: {}\n", args.output, progress.Summary()));
+    return kExitOk;
+  }
+  // Once bytes are being written, the system refuses for the sake of the output: no fault of a
+  // model.
+  if (code == KRAFLA_E_IO && progress.done() > 0) {
+    return Fail(kExitOther, "{}: {}", args.input, krafla_error_message());
+  }
+  return FailWith(code, args.input);
+}
+
+ExitCode Check(const std::string& path) {
+  Progress progress("B");
+  const int32_t code = krafla_check_file(path.data(), path.size(), Progress::Callback, &progress);
+  progress.Clear();
+  if (code != KRAFLA_OK) return FailWith(code, path);
+  return WriteStdout(fmt::format("{}: ok\n", path));
+}
+
+ExitCode Run(int argc, char** argv) {
+  ConvertArgs args;
+  CLI::App app("Converts models and tokenizers to Krafla's files, and checks these.");
+  SetUp(app, "ml_convert");
+  app.require_subcommand(1);
+  CLI::App* hf = app.add_subcommand("hf", "A folder with config.json and safetensors -> .mlb");
+  AddPaths(*hf, &args, "DIR", "The model's folder", "OUT.mlb");
+  AddTypes(*hf, &args);
+  CLI::App* gguf = app.add_subcommand("gguf", "A GGUF file -> .mlb");
+  AddPaths(*gguf, &args, "FILE", "The GGUF file", "OUT.mlb");
+  AddTypes(*gguf, &args);
+  CLI::App* tokenizer = app.add_subcommand(
+      "tokenizer", "A tokenizer.json -> .mlt, with the chat template found beside it");
+  AddPaths(*tokenizer, &args, "FILE", "The tokenizer.json", "OUT.mlt");
+  CLI::App* check =
+      app.add_subcommand("check", "Compares every checksum, shape and table of a file");
+  check->add_option("FILE", args.input, "A .mlb or .mlt")->required()->type_name("");
+  bool finished = false;
+  if (ExitCode e = Parse(app, argc, argv, &finished); finished) return e;
+  if (check->parsed()) return Check(args.input);
+  return Convert(args, hf->parsed()     ? KRAFLA_CONVERT_HF
+                       : gguf->parsed() ? KRAFLA_CONVERT_GGUF
+                                        : KRAFLA_CONVERT_TOKENIZER);
+}
+
+}  // namespace
+}  // namespace krafla::tools
+
+int main(int argc, char** argv) {
+  return krafla::tools::RunProgram("ml_convert", argc, argv, krafla::tools::Run);
+}

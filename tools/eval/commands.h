@@ -1,0 +1,30 @@
+// The subcommands of ml_eval, each in a file of its own. Results are JSON on stdout.
+#ifndef KRAFLA_TOOLS_EVAL_COMMANDS_H_
+#define KRAFLA_TOOLS_EVAL_COMMANDS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tools/model_args.h"
+
+namespace krafla::tools {
+
+struct EvalArgs {
+  ModelArgs model;
+  std::vector<int64_t> ids;  // logits
+  std::string out;
+  std::string text;  // ppl: path
+};
+
+// T x V floats, little endian, into args.out.
+ExitCode EvalLogits(const EvalArgs& args);
+ExitCode EvalPerplexity(const EvalArgs& args);
+
+// A JSON object a line on stdin, one on stdout for each; a bad line gives {"error": ...}.
+enum class LineCommand { kTokenize, kDetokenize, kTemplate };
+ExitCode EvalLines(const EvalArgs& args, LineCommand command);
+
+}  // namespace krafla::tools
+
+#endif  // KRAFLA_TOOLS_EVAL_COMMANDS_H_

@@ -1,0 +1,77 @@
+// ml_eval logits: every position's logits, streamed into a file as they are computed.
+#include <fcntl.h>
+#include <krafla/krafla.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <bit>
+#include <cerrno>
+#include <cstring>
+#include <nlohmann/json.hpp>
+
+#include "tools/eval/commands.h"
+#include "tools/interrupt.h"
+#include "tools/output.h"
+
+namespace krafla::tools {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "the file is little endian");
+
+struct Output {
+  int fd;
+  int error = 0;
+};
+
+int WriteRow(void* user, int64_t, const float* row, size_t n_vocab) {
+  auto* output = static_cast<Output*>(user);
+  output->error = WriteAll(
+      output->fd, std::string_view(reinterpret_cast<const char*>(row), n_vocab * sizeof(float)));
+  return output->error != 0 || Interrupted() ? 1 : 0;
+}
+
+ExitCode WriteLogits(const EvalArgs& args, krafla_session* session, int fd) {
+  const std::vector<int32_t> ids(args.ids.begin(), args.ids.end());
+  Output output{fd};
+  krafla_append_options options = KRAFLA_APPEND_OPTIONS_INIT;
+  options.logits = KRAFLA_LOGITS_ALL;
+  options.on_logits = WriteRow;
+  options.user = &output;
+  const int32_t code = CallUntilInterrupted(
+      session, [&] { return krafla_session_append(session, ids.data(), ids.size(), &options); });
+  if (output.error != 0) {
+    return Fail(kExitOther, "{}: {}", args.out, std::strerror(output.error));
+  }
+  return code == KRAFLA_OK ? kExitOk : FailWith(code, "logits");
+}
+
+}  // namespace
+
+ExitCode EvalLogits(const EvalArgs& args) {
+  RuntimePtr runtime;
+  ModelPtr model;
+  SessionPtr session;
+  if (ExitCode e = OpenRuntime(args.model.threads, &runtime)) return e;
+  if (ExitCode e = OpenModel(args.model, runtime.get(), &model)) return e;
+  ModelArgs session_args = args.model;
+  session_args.context = static_cast<int64_t>(args.ids.size());
+  if (ExitCode e = CreateSession(session_args, model.get(), &session)) return e;
+
+  const int fd = open(args.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  if (fd < 0) return Fail(kExitArguments, "{}: {}", args.out, std::strerror(errno));
+  struct stat status {};
+  const bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+  ExitCode exit_code = WriteLogits(args, session.get(), fd);
+  if (close(fd) != 0 && exit_code == kExitOk) {
+    exit_code = Fail(kExitOther, "{}: {}", args.out, std::strerror(errno));
+  }
+  if (exit_code != kExitOk) {
+    if (is_file) unlink(args.out.c_str());  // half a file must not pass for a whole one
+    return exit_code;
+  }
+  const nlohmann::ordered_json result = {{"tokens", args.ids.size()},
+                                         {"vocab", ModelInfo(model.get()).n_vocab}};
+  return WriteStdout(result.dump() + "\n");
+}
+
+}  // namespace krafla::tools

@@ -1,0 +1,98 @@
+// Handlers use only what POSIX allows them: lock-free atomics, write, tcsetattr, raise and _exit.
+#include "tools/interrupt.h"
+
+#include <fcntl.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <csignal>
+
+#include "tools/exit_code.h"
+
+namespace krafla::tools {
+namespace {
+
+std::atomic<int> interrupts{0};
+std::atomic<bool> restore_terminal{false};
+termios terminal_original;
+int wake_pipe[2] = {-1, -1};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+constexpr char kWakeInterrupt = 'i';
+constexpr char kWakeEnd = 'e';
+
+void RestoreTerminal() {
+  if (restore_terminal.load()) tcsetattr(STDIN_FILENO, TCSANOW, &terminal_original);
+}
+
+void Wake(char why) {
+  while (write(wake_pipe[1], &why, 1) < 0 && errno == EINTR) {
+  }
+}
+
+void OnInterrupt(int) {
+  const int saved_errno = errno;
+  if (interrupts.fetch_add(1) > 0) {
+    RestoreTerminal();
+    _exit(kExitInterrupted);
+  }
+  Wake(kWakeInterrupt);
+  errno = saved_errno;
+}
+
+void OnTerminate(int signal_number) {
+  RestoreTerminal();
+  std::signal(signal_number, SIG_DFL);
+  raise(signal_number);
+}
+
+void SetHandler(int signal_number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = 0;  // no SA_RESTART: a read that waits for input must return
+  sigaction(signal_number, &action, nullptr);
+}
+
+}  // namespace
+
+void InstallInterrupt() {
+  // Non-blocking at its writing end: a handler must never wait.
+  if (pipe2(wake_pipe, O_CLOEXEC) == 0) fcntl(wake_pipe[1], F_SETFL, O_NONBLOCK);
+  SetHandler(SIGINT, OnInterrupt);
+  SetHandler(SIGTERM, OnTerminate);
+  SetHandler(SIGHUP, OnTerminate);
+  SetHandler(SIGPIPE, SIG_IGN);
+}
+
+bool Interrupted() { return interrupts.load() > 0; }
+
+void ClearInterrupt() { interrupts.store(0); }
+
+CancelOnInterrupt::CancelOnInterrupt(krafla_session* session) : session_(session) {
+  watcher_ = std::thread([this] {
+    for (char why = 0; why != kWakeEnd;) {
+      const ssize_t got = read(wake_pipe[0], &why, 1);
+      if (got < 0 && errno == EINTR) continue;
+      if (got != 1) return;
+      // A byte may be left from an interrupt that came while nobody watched and is over.
+      if (why == kWakeInterrupt && Interrupted()) krafla_session_cancel(session_);
+    }
+  });
+}
+
+CancelOnInterrupt::~CancelOnInterrupt() {
+  Wake(kWakeEnd);
+  watcher_.join();
+}
+
+void SetTerminalToRestore(const termios* original) {
+  restore_terminal.store(false);
+  if (original == nullptr) return;
+  terminal_original = *original;
+  restore_terminal.store(true);
+}
+
+}  // namespace krafla::tools

@@ -1,0 +1,52 @@
+// Ctrl-C. The first one sets a flag that loops and callbacks ask for, and cancels the session that
+// is at work; the second one ends the process with 130, however busy the library is. A terminal in
+// raw mode is restored on every way out.
+#ifndef KRAFLA_TOOLS_INTERRUPT_H_
+#define KRAFLA_TOOLS_INTERRUPT_H_
+
+#include <krafla/krafla.h>
+
+#include <thread>
+
+struct termios;
+
+namespace krafla::tools {
+
+// Handlers for SIGINT, SIGTERM and SIGHUP; SIGPIPE is ignored, so that writes tell of a closed
+// pipe.
+void InstallInterrupt();
+
+bool Interrupted();
+// What was interrupted has ended: the next Ctrl-C is a first one again.
+void ClearInterrupt();
+
+// While it lives, Ctrl-C cancels the session. A handler may not call the library, so a thread waits
+// for it. The library remembers a cancel that came too late for its call: CallUntilInterrupted.
+class CancelOnInterrupt {
+ public:
+  explicit CancelOnInterrupt(krafla_session* session);
+  ~CancelOnInterrupt();
+  CancelOnInterrupt(const CancelOnInterrupt&) = delete;
+  CancelOnInterrupt& operator=(const CancelOnInterrupt&) = delete;
+
+ private:
+  krafla_session* session_;
+  std::thread watcher_;
+};
+
+// Makes a call that reads into the session. A cancel left over from an earlier call is used up
+// here: it shows as KRAFLA_E_CANCELLED although nobody interrupted this one.
+template <typename Call>
+int32_t CallUntilInterrupted(krafla_session* session, const Call& call) {
+  const CancelOnInterrupt cancel(session);
+  int32_t code = call();
+  if (code == KRAFLA_E_CANCELLED && !Interrupted()) code = call();
+  return code;
+}
+
+// Restored by the handlers before the process ends; NULL when the terminal is as it was.
+void SetTerminalToRestore(const termios* original);
+
+}  // namespace krafla::tools
+
+#endif  // KRAFLA_TOOLS_INTERRUPT_H_

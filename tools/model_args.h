@@ -1,0 +1,47 @@
+// What the programs have in common about models: the arguments that name one, and opening it.
+#ifndef KRAFLA_TOOLS_MODEL_ARGS_H_
+#define KRAFLA_TOOLS_MODEL_ARGS_H_
+
+#include <cstdint>
+#include <string>
+
+#include "tools/exit_code.h"
+#include "tools/handles.h"
+
+namespace CLI {
+class App;
+}
+
+namespace krafla::tools {
+
+struct ModelArgs {
+  std::string model;      // path of a .mlb
+  std::string tokenizer;  // path of a .mlt that overrides the model's own; "": none
+  std::string kv;         // "f16", "f32"
+  int64_t threads = 0;
+  int64_t batch = 0;
+  int64_t context = 0;
+};
+
+// The last longest text that a session can have; far above any model's maximum.
+inline constexpr int64_t kMaxPositions = int64_t{1} << 31;
+
+void AddModel(CLI::App& app, ModelArgs* args, const char* name = "MODEL");
+void AddTokenizerOverride(CLI::App& app, ModelArgs* args);
+void AddThreads(CLI::App& app, ModelArgs* args);
+void AddBatch(CLI::App& app, ModelArgs* args);
+void AddKv(CLI::App& app, ModelArgs* args, const char* standard);
+
+// The library's warnings and errors go to stderr.
+ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime);
+ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPtr* model);
+// The tokenizer that -z names, else the model's own.
+ExitCode OpenTokenizer(const ModelArgs& args, const krafla_model* model, TokenizerPtr* tokenizer);
+ExitCode CreateSession(const ModelArgs& args, const krafla_model* model, SessionPtr* session);
+
+krafla_session_options SessionOptions(const ModelArgs& args);
+krafla_model_info ModelInfo(const krafla_model* model);
+
+}  // namespace krafla::tools
+
+#endif  // KRAFLA_TOOLS_MODEL_ARGS_H_

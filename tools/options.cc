@@ -1,0 +1,147 @@
+// CLI11 calls a check with each value before it is stored; a check that returns a text refuses it.
+#include "tools/options.h"
+
+#include <krafla/krafla.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <string_view>
+#include <system_error>
+#include <utility>
+
+namespace krafla::tools {
+namespace {
+
+// Whether all of `text` is one number that fits T.
+template <typename T>
+bool ParseWhole(std::string_view text, T* value) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
+  return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+std::vector<std::string_view> SplitAtCommas(std::string_view text) {
+  std::vector<std::string_view> parts;
+  for (;;) {
+    const size_t comma = text.find(',');
+    parts.push_back(text.substr(0, comma));
+    if (comma == std::string_view::npos) return parts;
+    text.remove_prefix(comma + 1);
+  }
+}
+
+}  // namespace
+
+std::string ParseInteger(const std::string& text, int64_t min, int64_t max, int64_t* value) {
+  int64_t parsed = 0;
+  if (!ParseWhole(text, &parsed) || parsed < min || parsed > max) {
+    return fmt::format("got \"{}\", want a whole number from {} to {}", text, min, max);
+  }
+  *value = parsed;
+  return {};
+}
+
+std::string ParseSeed(const std::string& text, std::optional<uint64_t>* seed) {
+  uint64_t parsed = 0;
+  if (text == "-1") {
+    seed->reset();
+  } else if (ParseWhole(text, &parsed)) {
+    *seed = parsed;
+  } else {
+    return fmt::format("got \"{}\", want a whole number from 0 to {}, or -1 to draw one", text,
+                       UINT64_MAX);
+  }
+  return {};
+}
+
+void SetUp(CLI::App& app, const char* name) {
+  app.name(name);
+  const uint32_t version = krafla_version();
+  app.set_version_flag(
+      "--version",
+      fmt::format("{} {}.{}.{} ({}, arithmetic {})", name, version >> 16, version >> 8 & 255,
+                  version & 255, krafla_isa(), krafla_arithmetic()),
+      "Print the version and the instruction set");
+}
+
+CLI::Option* AddInteger(CLI::App& app, const char* flags, int64_t* target, int64_t min, int64_t max,
+                        const char* help) {
+  auto store = [=](const std::string& text) { (void)ParseInteger(text, min, max, target); };
+  auto check = [=](const std::string& text) {
+    int64_t value = 0;
+    return ParseInteger(text, min, max, &value);
+  };
+  return app.add_option_function<std::string>(flags, store, help)->check(check)->type_name("N");
+}
+
+CLI::Option* AddReal(CLI::App& app, const char* flags, std::optional<double>* target,
+                     const char* help) {
+  auto store = [=](const std::string& text) {
+    double value = 0;
+    if (ParseWhole(text, &value)) *target = value;
+  };
+  auto check = [](const std::string& text) -> std::string {
+    double value = 0;
+    if (ParseWhole(text, &value) && std::isfinite(value)) return {};
+    return fmt::format("got \"{}\", want a finite number", text);
+  };
+  return app.add_option_function<std::string>(flags, store, help)->check(check)->type_name("X");
+}
+
+CLI::Option* AddIntegers(CLI::App& app, const char* flags, std::vector<int64_t>* target,
+                         int64_t min, int64_t max, const char* help) {
+  auto parse = [=](const std::string& text, std::vector<int64_t>* values) -> std::string {
+    values->clear();
+    for (const std::string_view part : SplitAtCommas(text)) {
+      int64_t value = 0;
+      std::string error = ParseInteger(std::string(part), min, max, &value);
+      if (!error.empty()) return error + ", more of them after commas";
+      values->push_back(value);
+    }
+    return {};
+  };
+  auto store = [=](const std::string& text) { (void)parse(text, target); };
+  auto check = [=](const std::string& text) {
+    std::vector<int64_t> values;
+    return parse(text, &values);
+  };
+  return app.add_option_function<std::string>(flags, store, help)
+      ->check(check)
+      ->type_name("N,N,...");
+}
+
+CLI::Option* AddChoice(CLI::App& app, const char* flags, std::string* target,
+                       std::vector<std::string> choices, std::vector<std::string> later,
+                       const char* help) {
+  const std::string list = fmt::format("{}", fmt::join(choices, "|"));
+  auto check = [choices = std::move(choices), later = std::move(later),
+                list](const std::string& text) -> std::string {
+    if (std::count(choices.begin(), choices.end(), text) > 0) return {};
+    if (std::count(later.begin(), later.end(), text) > 0) {
+      return fmt::format("{} is not supported by this version, want {}", text, list);
+    }
+    return fmt::format("got \"{}\", want {}", text, list);
+  };
+  return app.add_option(flags, *target, help)->check(check)->type_name(list);
+}
+
+ExitCode Parse(CLI::App& app, int argc, char** argv, bool* finished) {
+  *finished = true;
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& done) {  // --help, --version
+    app.exit(done);
+    return kExitOk;
+  } catch (const CLI::ParseError& error) {
+    // CLI11 would only say that a subcommand is missing.
+    const std::vector<std::string> rest = app.remaining();
+    if (!rest.empty() && app.get_subcommands().empty() && app.get_require_subcommand_min() > 0) {
+      return Fail(kExitArguments, "no command \"{}\" (see --help)", rest[0]);
+    }
+    return Fail(kExitArguments, "{} (see --help)", error.what());
+  }
+  *finished = false;
+  return kExitOk;
+}
+
+}  // namespace krafla::tools
