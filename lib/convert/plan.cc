@@ -135,6 +135,7 @@ StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
     planned.source = import->checkpoint.Find(SourceName(*import, spec));
     KRAFLA_RETURN_IF_ERROR(CheckShape(*import, spec, *planned.source));
     planned.spec = spec;
+    if (!import->gguf) planned.spec.gguf_permuted_heads = 0;
     planned.format = is_q8(spec.kind) ? Format::kQ8 : wtype;
     plan.push_back(std::move(planned));
   }

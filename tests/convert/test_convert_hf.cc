@@ -1,0 +1,219 @@
+// Hugging Face folders and tokenizers: golden round trips, shards, what is beside the weights.
+#include <filesystem>
+
+#include "lib/convert/convert.h"
+#include "lib/convert/import.h"
+#include "lib/file/mlb_writer.h"
+#include "lib/model/config.h"
+#include "tests/convert/craft.h"
+#include "tests/convert/read_mlb.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_folder.h"
+
+namespace krafla {
+namespace {
+
+const std::string kModels = std::string(KRAFLA_TEST_DATA) + "/models/";
+
+Status ConvertFolder(const std::string& in, const std::string& out, Format wtype = Format::kF32) {
+  ConvertOptions options;
+  options.kind = ConvertKind::kHf;
+  options.in = in;
+  options.out = out;
+  options.wtype = wtype;
+  return Convert(options);
+}
+
+void CopyModel(const std::string& name, const TempFolder& folder) {
+  for (const auto& entry : std::filesystem::directory_iterator(kModels + name)) {
+    std::filesystem::copy_file(entry.path(), folder / entry.path().filename().string());
+  }
+}
+
+void Replace(const std::string& path, std::string_view from, std::string_view to) {
+  std::string text = ReadWholeFile(path);
+  const size_t at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  WriteWholeFile(path, text.replace(at, from.size(), to));
+}
+
+TEST_CASE("checkpoints round-trip through f32", "[convert]") {
+  for (const char* name : {"llama2", "llama3", "llama_odd", "smollm2"}) {
+    CAPTURE(name);
+    TempFolder folder;
+    const Status status = ConvertFolder(kModels + name, folder / "a.mlb");
+    CAPTURE(std::string(Message(status)));
+    REQUIRE(status.ok());
+    REQUIRE(CheckFile(folder / "a.mlb", nullptr, nullptr).ok());
+    const auto file = OpenMlb(folder / "a.mlb");
+    Import import;
+    REQUIRE(ImportHf(kModels + name, &import).ok());
+    CHECK(import.inputs.size() == 2);
+    size_t compared = 0;
+    for (const TensorSpec& spec : import.arch->tensors(import.config)) {
+      const CheckpointTensor* source = import.checkpoint.Find(spec.hf_name);
+      REQUIRE(source != nullptr);
+      const uint64_t rows = spec.rows == 0 ? 1 : static_cast<uint64_t>(spec.rows);
+      std::vector<char> raw(source->bytes);
+      std::vector<float> want(rows * source->cols());
+      REQUIRE(ReadRawRows(*source, 0, rows, raw.data()).ok());
+      DecodeRows(*source, raw.data(), rows, want.data());
+      const std::vector<float> got = ReadTensor(*file, spec.name);
+      CAPTURE(spec.name, got.size(), want.size());
+      const bool equal = got == want;
+      CHECK(equal);
+      compared++;
+    }
+    CHECK(compared == file->tensors().size());
+    for (const Format format : {Format::kF16, Format::kBF16, Format::kQ8, Format::kQ4}) {
+      REQUIRE(ConvertFolder(kModels + name, folder / "b.mlb", format).ok());
+      CHECK(CheckFile(folder / "b.mlb", nullptr, nullptr).ok());
+    }
+    // Equal input gives an equal file.
+    REQUIRE(ConvertFolder(kModels + name, folder / "c.mlb").ok());
+    CHECK(ReadWholeFile(folder / "a.mlb") == ReadWholeFile(folder / "c.mlb"));
+  }
+}
+
+TEST_CASE("a folder's tokenizer, template and end ids are taken", "[convert]") {
+  TempFolder folder;
+  CopyModel("tiny-chat", folder);
+  WriteWholeFile(folder / "generation_config.json", R"({"eos_token_id": [2, 0, 7]})");
+  REQUIRE(ConvertFolder(folder.path(), folder / "a.mlb", Format::kQ8).ok());
+  REQUIRE(CheckFile(folder / "a.mlb", nullptr, nullptr).ok());
+  const auto file = OpenMlb(folder / "a.mlb");
+  CHECK(!file->Section("tokenizer")->empty());
+  CHECK(file->Section("template")->starts_with("{% for message in messages %}"));
+  CHECK(ConfigFromMetadata(*file)->end_ids == std::vector<int64_t>{2, 0, 7});
+  // Several templates: the one named default; a chat_template.jinja wins, its CRLF is LF.
+  WriteWholeFile(folder / "tokenizer_config.json",
+                 R"({"chat_template": [{"name": "tool_use", "template": "T"},
+                                       {"name": "default", "template": "D"}]})");
+  ConvertOptions options;
+  options.kind = ConvertKind::kTokenizer;
+  options.in = folder / "tokenizer.json";
+  options.out = folder / "a.mlt";
+  REQUIRE(Convert(options).ok());
+  REQUIRE(CheckFile(folder / "a.mlt", nullptr, nullptr).ok());
+  CHECK(*OpenMlb(folder / "a.mlt")->Section("template") == "D");
+  WriteWholeFile(folder / "chat_template.jinja", "a\r\nb\rc\n");
+  REQUIRE(Convert(options).ok());
+  const auto tokenizer = OpenMlb(folder / "a.mlt");
+  CHECK(*tokenizer->Section("template") == "a\nb\rc\n");
+  CHECK(tokenizer->tensors().empty());
+  options.out = folder / "tokenizer_config.json";
+  CHECK(Convert(options).code() == absl::StatusCode::kInvalidArgument);
+}
+
+TEST_CASE("shards read like one file", "[convert]") {
+  TempFolder folder;
+  WriteWholeFile(folder / "config.json", ReadWholeFile(kModels + "llama3/config.json"));
+  // Splits the fixture: every second tensor into its own shard.
+  Import import;
+  REQUIRE(ImportHf(kModels + "llama3", &import).ok());
+  std::string headers[2], data[2], map;
+  size_t i = 0;
+  for (const CheckpointTensor& tensor : import.checkpoint.tensors()) {
+    const size_t s = i++ % 2;
+    std::string raw(tensor.bytes, '\0');
+    REQUIRE(tensor.file->ReadAt(tensor.offset, raw.data(), raw.size()).ok());
+    std::string shape;
+    for (const uint64_t dim : tensor.shape)
+      shape += fmt::format("{}{}", shape.empty() ? "" : ",", dim);
+    headers[s] += fmt::format(R"({}"{}":{{"dtype":"BF16","shape":[{}],"data_offsets":[{},{}]}})",
+                              headers[s].empty() ? "{" : ",", tensor.name, shape, data[s].size(),
+                              data[s].size() + raw.size());
+    data[s] += raw;
+    map += fmt::format(R"({}"{}":"shard-{}.safetensors")", map.empty() ? "" : ",", tensor.name, s);
+  }
+  const std::string index = folder / "model.safetensors.index.json";
+  const std::string good = R"({"metadata":{},"weight_map":{)" + map + "}}";
+  const auto restore = [&] {
+    for (size_t s = 0; s < 2; s++) {
+      WriteWholeFile(folder / ("shard-" + std::to_string(s) + ".safetensors"),
+                     Safetensors(headers[s] + "}", data[s]));
+    }
+    WriteWholeFile(index, good);
+  };
+  restore();
+  REQUIRE(ConvertFolder(folder.path(), folder / "a.mlb").ok());
+  REQUIRE(ConvertFolder(kModels + "llama3", folder / "b.mlb").ok());
+  CHECK(ReadWholeFile(folder / "a.mlb") == ReadWholeFile(folder / "b.mlb"));
+
+  const auto refused = [&](std::string_view message) {
+    const Status status = ConvertFolder(folder.path(), folder / "c.mlb");
+    CAPTURE(std::string(Message(status)));
+    CHECK(Message(status).find(message) != std::string_view::npos);
+    CHECK(!std::filesystem::exists(folder / "c.mlb"));
+    restore();
+  };
+  std::filesystem::remove(folder / "shard-1.safetensors");
+  refused("names shard shard-1.safetensors, which is missing");
+  Replace(index, "weight_map\":{", "weight_map\":{\"extra\":\"shard-0.safetensors\",");
+  refused("tensor extra is not in shard shard-0.safetensors");
+  Replace(index, "shard-0.safetensors", "../shard-0.safetensors");
+  refused("is not a file name");
+  Replace(index, "weight_map", "weight_mop");
+  refused("no weight_map");
+  WriteWholeFile(index, std::string(100, '['));
+  refused("index.json:");
+  WriteWholeFile(folder / "shard-1.safetensors", "version https://git-lfs.github.com/spec/v1\n");
+  refused("shard-1.safetensors: is a Git LFS pointer");
+  WriteWholeFile(folder / "shard-1.safetensors",
+                 Safetensors(headers[1] + "}", data[1].substr(0, 1000)));
+  refused("shard-1.safetensors: the tensors end at");
+  WriteWholeFile(folder / "shard-1.safetensors", Safetensors(headers[0] + "}", data[0]));
+  refused("comes twice");
+  Replace(folder / "shard-0.safetensors", "\"BF16\"", "\"I16\" ");
+  refused("I16 cannot be a weight");
+}
+
+TEST_CASE("a folder that is not a model is refused by name", "[convert]") {
+  TempFolder folder;
+  const auto refused = [&](std::string_view message) {
+    const Status status = ConvertFolder(folder.path(), folder / "a.mlb");
+    CAPTURE(std::string(Message(status)));
+    CHECK(Message(status).find(message) != std::string_view::npos);
+  };
+  refused("config.json: no such file");
+  CopyModel("llama2", folder);
+  const std::string config = folder / "config.json";
+  const std::string good = ReadWholeFile(config);
+  Replace(config, "LlamaForCausalLM", "RwkvForCausalLM");
+  refused("architecture RwkvForCausalLM");
+  WriteWholeFile(config, "{\"architectures\": 5}");
+  refused("architectures");
+  WriteWholeFile(config, "[]");
+  refused("not a JSON object");
+  WriteWholeFile(config, good.substr(0, 100));
+  refused("config.json:");
+  WriteWholeFile(config, good);
+  Replace(config, "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true ");
+  CHECK(ConvertFolder(folder.path(), folder / "a.mlb").ok());  // the flag rules over the tensor
+  CHECK(OpenMlb(folder / "a.mlb")->Tensor("head") == nullptr);
+  WriteWholeFile(config, good);
+  WriteWholeFile(folder / "generation_config.json", R"({"eos_token_id": 1e9})");
+  refused("end_ids: got 1000000000");
+  std::filesystem::remove(folder / "generation_config.json");
+  std::filesystem::remove(folder / "model.safetensors");
+  refused("neither model.safetensors nor");
+}
+
+TEST_CASE("check finds what a header cannot show", "[convert]") {
+  TempFolder folder;
+  REQUIRE(ConvertFolder(kModels + "llama2", folder / "a.mlb").ok());
+  std::string bytes = ReadWholeFile(folder / "a.mlb");
+  bytes[bytes.size() - 5] = static_cast<char>(bytes[bytes.size() - 5] ^ 1);
+  WriteWholeFile(folder / "a.mlb", bytes);
+  CHECK(Message(CheckFile(folder / "a.mlb", nullptr, nullptr)).find("checksum") !=
+        std::string_view::npos);
+  MlbWriter empty;
+  CHECK(CheckFile(folder / "absent", nullptr, nullptr).code() == absl::StatusCode::kNotFound);
+  REQUIRE(empty.Begin(folder / "b.mlb").ok());
+  REQUIRE(empty.Finish().ok());
+  CHECK(Message(CheckFile(folder / "b.mlb", nullptr, nullptr)).find("neither a model") !=
+        std::string_view::npos);
+}
+
+}  // namespace
+}  // namespace krafla
