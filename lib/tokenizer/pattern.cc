@@ -7,7 +7,6 @@
 #include <pcre2.h>
 
 #include <algorithm>
-#include <new>
 
 namespace krafla {
 namespace {
@@ -67,6 +66,7 @@ StatusOr<std::unique_ptr<Pattern>> Pattern::Compile(std::string_view oniguruma) 
                                  PCRE2_UTF | PCRE2_UCP | PCRE2_MULTILINE | PCRE2_NEVER_BACKSLASH_C,
                                  &error, &offset, context.get()));
   if (impl->code == nullptr) {
+    if (error == PCRE2_ERROR_HEAP_FAILED) return MemoryError("tokenizer: no memory for a pattern");
     return FileError("tokenizer: pattern {}: {}", oniguruma, ErrorText(error));
   }
   // Without JIT (forbidden, or not built for this CPU) pcre2_match interprets: slower, the same
@@ -78,13 +78,15 @@ StatusOr<std::unique_ptr<Pattern>> Pattern::Compile(std::string_view oniguruma) 
 PatternScratch::PatternScratch() : impl_(std::make_unique<Impl>()) {
   impl_->data.reset(pcre2_match_data_create(1, nullptr));
   impl_->context.reset(pcre2_match_context_create(nullptr));
-  if (impl_->data == nullptr || impl_->context == nullptr) throw std::bad_alloc();
-  pcre2_set_heap_limit(impl_->context.get(), kHeapLimitKib);
+  if (impl_->context != nullptr) pcre2_set_heap_limit(impl_->context.get(), kHeapLimitKib);
 }
 PatternScratch::~PatternScratch() = default;
 
 StatusOr<bool> Pattern::Matches::Next(size_t* begin, size_t* end) {
   PatternScratch::Impl& scratch = *scratch_->impl_;
+  if (scratch.data == nullptr || scratch.context == nullptr) {
+    return MemoryError("tokenizer: no memory to match a pattern");
+  }
   const auto subject = reinterpret_cast<PCRE2_SPTR>(text_.data() == nullptr ? "" : text_.data());
   const uint64_t steps = kMatchLimitBase + uint64_t{64} * text_.size();
   pcre2_set_match_limit(scratch.context.get(),
@@ -105,6 +107,7 @@ StatusOr<bool> Pattern::Matches::Next(size_t* begin, size_t* end) {
                        scratch.data.get(), scratch.context.get());
     }
     if (rc == PCRE2_ERROR_NOMATCH) break;
+    if (rc == PCRE2_ERROR_NOMEMORY) return MemoryError("tokenizer: no memory to match a pattern");
     if (rc < 0) {
       return ArgumentError("tokenizer: the split pattern gave up at byte {} of a text of {}: {}",
                            from_, text_.size(), ErrorText(rc));
