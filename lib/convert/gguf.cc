@@ -15,6 +15,7 @@ namespace {
 
 constexpr uint64_t kDefaultAlignment = 32;
 constexpr uint64_t kMaxAlignment = 1 << 21;
+constexpr uint64_t kMaxTextBytes = 24 << 20;  // of all keys and strings that are kept
 constexpr std::string_view kAlignmentKey = "general.alignment";
 constexpr std::string_view kLength = ".length";
 
@@ -134,9 +135,14 @@ StatusOr<GgufFile> GgufFile::Open(std::unique_ptr<FileSource> source, Checkpoint
   GgufReader reader(file, 0, file.size());
   GgufCounts counts;
   KRAFLA_RETURN_IF_ERROR(ReadGgufStart(&reader, file.name(), &counts));
+  uint64_t text_bytes = 0;
   for (uint64_t i = 0; i < counts.n_values; i++) {
     GgufValue value;
     KRAFLA_RETURN_IF_ERROR(ReadGgufValue(&reader, file.name(), &value));
+    text_bytes += value.key.size() + value.text.size();
+    if (text_bytes > kMaxTextBytes) {
+      return FileError("{}: keys and strings of more than {} bytes", file.name(), kMaxTextBytes);
+    }
     gguf.values_.push_back(std::move(value));
   }
   std::sort(gguf.values_.begin(), gguf.values_.end(),

@@ -9,11 +9,12 @@ namespace krafla {
 namespace {
 
 constexpr size_t kBufferBytes = 64 << 10;
-constexpr uint64_t kMaxKeyBytes = 65535;  // the format's own limit
+constexpr uint64_t kMaxKeyBytes = 1024;
 constexpr uint64_t kMaxNameBytes = 256;
 constexpr uint64_t kMaxStringBytes = 16 << 20;  // a chat template is the longest
-constexpr uint64_t kMaxValues = 65536;
-constexpr uint64_t kMaxTensors = 65536;
+constexpr uint64_t kMaxValues = 16384;
+constexpr uint64_t kMaxTensors = 32768;
+constexpr uint64_t kMaxStrings = 1 << 22;  // of an array: tokens, merges
 constexpr uint32_t kMaxDims = 4;
 
 struct TensorType {
@@ -46,7 +47,7 @@ Status ReadArray(GgufReader* reader, std::string_view file, GgufValue* value) {
   value->offset = reader->offset();
   const uint64_t size = GgufScalarBytes(value->element_type);
   if (value->element_type == GgufType::kString) {
-    if (value->count > reader->remaining() / 8) {
+    if (value->count > std::min(kMaxStrings, reader->remaining() / 8)) {
       return FileError("{}: {}: {} strings in {} bytes", file, value->key, value->count,
                        reader->remaining());
     }

@@ -1,5 +1,5 @@
-// Named values of a checkpoint's configuration, whatever its format: a config.json (nested objects are
-// reached by dots: "rope_parameters.rope_theta") or a GGUF header ("llama.block_count").
+// Named values of a checkpoint's configuration, whatever its format: a config.json (nested objects
+// are reached by dots: "rope_parameters.rope_theta") or a GGUF header ("llama.block_count").
 #ifndef KRAFLA_LIB_FILE_KEY_VALUES_H_
 #define KRAFLA_LIB_FILE_KEY_VALUES_H_
 

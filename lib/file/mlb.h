@@ -36,7 +36,7 @@ struct MlbTensor {
   uint64_t bytes;                // of all slices
   uint64_t slice_stride;         // experts: bytes from one slice to the next, else 0
   uint32_t alignment;
-  uint64_t checksum;             // XXH64 over `bytes`, slices in order
+  uint64_t checksum;  // XXH64 over `bytes`, slices in order
 };
 
 struct MlbSection {
@@ -46,7 +46,8 @@ struct MlbSection {
   uint64_t checksum;
 };
 
-// Bytes that a tensor's dims take (of one slice, where there are experts); FileError: not a valid shape.
+// Bytes that a tensor's dims take (of one slice, where there are experts); FileError: not a valid
+// shape.
 StatusOr<uint64_t> MlbTensorSliceBytes(uint32_t type, uint32_t layout,
                                        const std::array<uint64_t, 4>& dims);
 inline uint64_t MlbTensorSlices(const MlbTensor& tensor) {
@@ -55,7 +56,8 @@ inline uint64_t MlbTensorSlices(const MlbTensor& tensor) {
 
 class MlbFile {
  public:
-  // Takes the source; reads only the header part. Fails with FileError naming what, where, got, wanted.
+  // Takes the source; reads only the header part. Fails with FileError naming what, where, got,
+  // wanted.
   static StatusOr<std::unique_ptr<MlbFile>> Open(std::unique_ptr<FileSource> source);
 
   const FileSource& source() const { return *source_; }
@@ -64,8 +66,8 @@ class MlbFile {
   std::span<const MlbTensor> tensors() const { return tensors_; }
   const MlbTensor* Tensor(std::string_view name) const;  // null: absent
   std::span<const MlbSection> sections() const { return sections_; }
-  // Bytes of a section ("tokenizer", "template"), 64-byte aligned; empty where absent. In place when the
-  // source is in memory, else read at the first call and kept. Not thread-safe.
+  // Bytes of a section ("tokenizer", "template"), 64-byte aligned; empty where absent. In place
+  // when the source is in memory, else read at the first call and kept. Not thread-safe.
   StatusOr<std::string_view> Section(std::string_view name);
   uint64_t content_hash() const { return content_hash_; }  // covers the tensors' checksums too
   uint32_t arithmetic() const { return arithmetic_; }      // KRAFLA_ARITHMETIC of the writer

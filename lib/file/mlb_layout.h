@@ -16,18 +16,18 @@ inline constexpr uint64_t kKnownRequired = 0;  // bits of Header::required that 
 struct Header {
   char magic[8];
   uint32_t version;
-  uint32_t arithmetic;      // KRAFLA_ARITHMETIC of the writer
-  uint64_t required;        // features without which a reader must refuse the file
-  uint64_t optional;        // features that a reader may ignore
-  uint64_t file_bytes;      // of the whole file
-  uint64_t header_bytes;    // of the header part
+  uint32_t arithmetic;    // KRAFLA_ARITHMETIC of the writer
+  uint64_t required;      // features without which a reader must refuse the file
+  uint64_t optional;      // features that a reader may ignore
+  uint64_t file_bytes;    // of the whole file
+  uint64_t header_bytes;  // of the header part
   uint64_t n_metadata;
   uint64_t metadata_bytes;  // padded to 8
   uint64_t n_sections;
   uint64_t n_tensors;
   uint64_t names_bytes;
-  uint64_t checksum;        // of the header part with this field zero
-  uint64_t reserved[4];     // zeros
+  uint64_t checksum;     // of the header part with this field zero
+  uint64_t reserved[4];  // zeros
 };
 static_assert(sizeof(Header) == 128);
 
@@ -41,7 +41,7 @@ static_assert(sizeof(MetadataRecord) == 16);
 struct SectionRecord {
   uint32_t name_offset;  // in the names
   uint32_t name_bytes;
-  uint64_t offset;       // in the file, a multiple of kSectionAlignment
+  uint64_t offset;  // in the file, a multiple of kSectionAlignment
   uint64_t bytes;
   uint64_t checksum;
 };
@@ -64,13 +64,13 @@ static_assert(sizeof(TensorRecord) == 88);
 
 inline constexpr uint64_t kSectionAlignment = 64;
 inline constexpr uint64_t kMaxAlignment = uint64_t{1} << 21;
-inline constexpr uint64_t kMaxHeaderBytes = uint64_t{256} << 20;
-inline constexpr uint64_t kMaxMetadataBytes = uint64_t{4} << 20;
+inline constexpr uint64_t kMaxHeaderBytes = uint64_t{32} << 20;
+inline constexpr uint64_t kMaxMetadataBytes = uint64_t{1} << 20;
 inline constexpr uint64_t kMaxMetadata = 4096;
 inline constexpr uint64_t kMaxSections = 256;
 inline constexpr uint64_t kMaxSectionBytes = uint64_t{256} << 20;
-inline constexpr uint64_t kMaxTensors = uint64_t{1} << 20;
-inline constexpr uint64_t kMaxNamesBytes = uint64_t{64} << 20;
+inline constexpr uint64_t kMaxTensors = uint64_t{1} << 17;
+inline constexpr uint64_t kMaxNamesBytes = uint64_t{8} << 20;
 inline constexpr uint32_t kMaxNameBytes = 1024;
 
 }  // namespace krafla::mlb

@@ -1,5 +1,5 @@
-// Random access to the bytes of a file, wherever they are: mapped, read on demand, the host's memory
-// or the host's callbacks (a game's archive).
+// Random access to the bytes of a file, wherever they are: mapped, read on demand, the host's
+// memory or the host's callbacks (a game's archive).
 #ifndef KRAFLA_LIB_FILE_SOURCE_H_
 #define KRAFLA_LIB_FILE_SOURCE_H_
 
@@ -20,8 +20,8 @@ class FileSource {
   // All size() bytes in place, or null where they are not in memory. At least 64-byte aligned for a
   // mapping; the host's memory may have any alignment.
   virtual const std::byte* data() const { return nullptr; }
-  // Reads exactly n bytes; a range beyond size() is a FileError, a failing read an IoError. Thread-safe
-  // (for callbacks: as far as the host's function is).
+  // Reads exactly n bytes; a range beyond size() is a FileError, a failing read an IoError.
+  // Thread-safe (for callbacks: as far as the host's function is).
   virtual Status ReadAt(uint64_t offset, void* out, size_t n) const = 0;
   const std::string& name() const { return name_; }  // for messages
 
@@ -34,7 +34,7 @@ class FileSource {
 
 StatusOr<std::unique_ptr<FileSource>> OpenMapped(std::string_view path);
 StatusOr<std::unique_ptr<FileSource>> OpenForReading(std::string_view path);  // pread
-std::unique_ptr<FileSource> OpenMemory(const void* data, size_t size);        // not copied, not owned
+std::unique_ptr<FileSource> OpenMemory(const void* data, size_t size);  // not copied, not owned
 
 // Returns 0 when all n bytes were read.
 using ReadFunction = int (*)(void* user, uint64_t offset, void* out, size_t n);

@@ -1,3 +1,4 @@
+// A crafted GGUF lays its tensors out as a right file would; what is wrong comes from its fields.
 #include "tests/convert/craft.h"
 
 #include <algorithm>

@@ -29,8 +29,8 @@ TEST_CASE("a GGUF's lies are refused by name", "[convert]") {
       {"version 1", [](GgufCraft* f) { f->version = 1; }},
       {"version 4", [](GgufCraft* f) { f->version = 4; }},
       {"big-endian", [](GgufCraft* f) { f->version = 3u << 24; }},
-      {"limit 65536", [](GgufCraft* f) { f->extra_tensors = ~uint64_t{0} >> 1; }},
-      {"limit 65536", [](GgufCraft* f) { f->extra_values = ~uint64_t{0} >> 1; }},
+      {"limit 32768", [](GgufCraft* f) { f->extra_tensors = ~uint64_t{0} >> 1; }},
+      {"limit 16384", [](GgufCraft* f) { f->extra_values = ~uint64_t{0} >> 1; }},
       {"attn_q.weight: dimension 0",
        [=](GgufCraft* f) {
          q(f)->dims = {max + 1, 2};
@@ -89,6 +89,10 @@ TEST_CASE("a GGUF's lies are refused by name", "[convert]") {
        [](GgufCraft* f) { f->SetArray("a", static_cast<GgufType>(77), 1, ""); }},
       {"string 0 of",
        [](GgufCraft* f) { f->SetArray("a", GgufType::kString, 1, std::string(8, '\x7f')); }},
+      {"keys and strings of more",
+       [](GgufCraft* f) {
+         for (const char* key : {"a", "b"}) f->SetString(key, std::string(13 << 20, 'x'));
+       }},
       {"limit", [](GgufCraft* f) { f->SetBytes("a", GgufType::kString, std::string(8, '\x7f')); }},
   };
   REQUIRE(OpenBytes(LlamaGguf().Bytes()).ok());
