@@ -12,9 +12,8 @@ namespace krafla::chat {
 namespace {
 
 Value MissingAttribute(Interpreter& in, const Value& object, std::string_view name) {
-  if (object.Is(Kind::kNone))
-    return in.Undefined(fmt::format("'None' has no attribute '{}'", name));
-  return in.Undefined(fmt::format("'{} object' has no attribute '{}'", TypeName(object), name));
+  if (object.Is(Kind::kNone)) return in.Undefined(FormatText("'None' has no attribute '{}'", name));
+  return in.Undefined(FormatText("'{} object' has no attribute '{}'", TypeName(object), name));
 }
 
 Value LoopAttribute(Interpreter& in, LoopObject& loop, std::string_view name) {
@@ -50,7 +49,7 @@ Value Attribute(Interpreter& in, const Value& object, std::string_view name) {
   if (const Builtin* method = FindMethod(object, name)) return BoundMethod(in, object, method);
   if (IsRefusedMethod(object, name)) {
     return in.Undefined(
-        fmt::format("access to attribute '{}' of '{}' object is unsafe", name, TypeName(object)));
+        FormatText("access to attribute '{}' of '{}' object is unsafe", name, TypeName(object)));
   }
   if (object.Is(Kind::kLoop)) {
     Value v = LoopAttribute(in, object.As<LoopObject>(), name);
@@ -195,9 +194,9 @@ StatusOr<Value> GetItem(Interpreter& in, const Value& object, const Value& index
     return MissingAttribute(in, object, index.text().view());
   }
   if (index.IsInteger()) {
-    return in.Undefined(fmt::format("{} object has no element {}", TypeName(object), index.i));
+    return in.Undefined(FormatText("{} object has no element {}", TypeName(object), index.i));
   }
-  return in.Undefined(fmt::format("{} object has no such element", TypeName(object)));
+  return in.Undefined(FormatText("{} object has no such element", TypeName(object)));
 }
 
 StatusOr<Value> GetSlice(Interpreter& in, const Value& object, const Value& start,
@@ -220,7 +219,7 @@ StatusOr<Value> GetSlice(Interpreter& in, const Value& object, const Value& star
   ListStyle style = object.Is(Kind::kList) ? object.As<ListObject>().style : ListStyle::kKeys;
   bool view =
       style == ListStyle::kKeys || style == ListStyle::kValues || style == ListStyle::kItems;
-  if (view) return in.Undefined(fmt::format("{} object cannot be sliced", TypeName(object)));
+  if (view) return in.Undefined(FormatText("{} object cannot be sliced", TypeName(object)));
   KRAFLA_ASSIGN_OR_RETURN(std::vector<Value> items, Items(in, object));
   Bounds b = SliceBounds(start, stop, stride, items.size());
   std::vector<Value> out;

@@ -76,18 +76,19 @@ bool IsPrintable(uint32_t c) {
 
 void AppendMapped(const Text& text, size_t offset, Case to, Text* out) {
   uint32_t c = CodePointAt(text.view(), offset);
-  std::string mapped;
+  const bool trusted = text.TrustedAt(offset);
   if (c == 0xDF && to != Case::kLower) {
     // The one common letter whose capital is two letters.
-    mapped = to == Case::kUpper ? "SS" : "Ss";
-  } else {
-    utf8proc_int32_t point = static_cast<utf8proc_int32_t>(c);
-    utf8proc_int32_t m = to == Case::kUpper   ? utf8proc_toupper(point)
-                         : to == Case::kLower ? utf8proc_tolower(point)
-                                              : utf8proc_totitle(point);
-    AppendUtf8(static_cast<uint32_t>(m), &mapped);
+    out->Append(to == Case::kUpper ? "SS" : "Ss", trusted);
+    return;
   }
-  out->Append(mapped, text.TrustedAt(offset));
+  utf8proc_int32_t point = static_cast<utf8proc_int32_t>(c);
+  utf8proc_int32_t m = to == Case::kUpper   ? utf8proc_toupper(point)
+                       : to == Case::kLower ? utf8proc_tolower(point)
+                                            : utf8proc_totitle(point);
+  std::string mapped;
+  AppendUtf8(static_cast<uint32_t>(m), &mapped);
+  out->Append(mapped, trusted);
 }
 
 Text MapCase(const Text& text, Case to) {

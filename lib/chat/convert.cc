@@ -64,9 +64,9 @@ class ReprWriter {
       } else if (IsPrintable(c)) {
         bytes.append(s.substr(i, NextCodePoint(s, i) - i));
       } else {
-        bytes += c < 0x100     ? fmt::format("\\x{:02x}", c)
-                 : c < 0x10000 ? fmt::format("\\u{:04x}", c)
-                               : fmt::format("\\U{:08x}", c);
+        bytes += c < 0x100     ? FormatText("\\x{:02x}", c)
+                 : c < 0x10000 ? FormatText("\\u{:04x}", c)
+                               : FormatText("\\U{:08x}", c);
       }
     }
     bytes.push_back(quote);
@@ -174,7 +174,7 @@ std::string FloatRepr(double d) {
   if (exponent < -4 || exponent >= 16) {
     out += digits[0];
     if (n > 1) out += "." + digits.substr(1);
-    return out + fmt::format("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
+    return out + FormatText("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
   }
   if (exponent < 0)
     return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
@@ -196,7 +196,7 @@ Status AppendStr(Interpreter& in, const Value& v, Text* out) {
       out->Append(v.i != 0 ? "True" : "False", true);
       return OkStatus();
     case Kind::kInt:
-      out->Append(fmt::format("{}", v.i), true);
+      out->Append(FormatText("{}", v.i), true);
       return OkStatus();
     case Kind::kFloat:
       out->Append(FloatRepr(v.d), true);
@@ -206,8 +206,8 @@ Status AppendStr(Interpreter& in, const Value& v, Text* out) {
       return OkStatus();
     case Kind::kRange: {
       const RangeObject& r = v.As<RangeObject>();
-      out->Append(r.step == 1 ? fmt::format("range({}, {})", r.start, r.stop)
-                              : fmt::format("range({}, {}, {})", r.start, r.stop, r.step),
+      out->Append(r.step == 1 ? FormatText("range({}, {})", r.start, r.stop)
+                              : FormatText("range({}, {}, {})", r.start, r.stop, r.step),
                   true);
       return OkStatus();
     }

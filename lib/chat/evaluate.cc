@@ -63,7 +63,7 @@ StatusOr<Value> Interpreter::EvalName(const Node& node) {
     v.builtin = function;
     return v;
   }
-  return Undefined(fmt::format("'{}' is undefined", name));
+  return Undefined(FormatText("'{}' is undefined", name));
 }
 
 StatusOr<Value> Interpreter::EvalSequence(const Node& node) {

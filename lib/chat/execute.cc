@@ -282,7 +282,7 @@ Status Interpreter::BindMacro(const Node& node, CallArgs* args) {
     } else if (from_end <= defaults.size()) {
       KRAFLA_ASSIGN_OR_RETURN(v, Eval(defaults[defaults.size() - from_end]));
     } else {
-      v = Undefined(fmt::format("parameter '{}' was not provided", name));
+      v = Undefined(FormatText("parameter '{}' was not provided", name));
     }
     scope_->Set(parameters[i], v);
   }

@@ -260,7 +260,7 @@ StatusOr<Value> Attr(Interpreter& in, const Value& self, CallArgs& args) {
   if (self.Is(Kind::kUndefined)) return in.UndefinedError(self);
   if (name == nullptr) return in.Error("filter 'attr': wants a name");
   if (self.Is(Kind::kMap) && FindMethod(self, name->view()) == nullptr) {
-    return in.Undefined(fmt::format("'dict object' has no attribute '{}'", name->view()));
+    return in.Undefined(FormatText("'dict object' has no attribute '{}'", name->view()));
   }
   return GetAttribute(in, self, name->view());
 }

@@ -84,13 +84,13 @@ StatusOr<Value> UrlEncode(Interpreter& in, const Value& self, CallArgs&) {
     if (kept) {
       out.Append(text, i, i + 1);
     } else {
-      out.Append(fmt::format("%{:02X}", c), text.TrustedAt(i));
+      out.Append(FormatText("%{:02X}", c), text.TrustedAt(i));
     }
   }
   return in.String(std::move(out));
 }
 
-StatusOr<Value> Format(Interpreter& in, const Value& self, CallArgs& args) {
+StatusOr<Value> FormatText(Interpreter& in, const Value& self, CallArgs& args) {
   KRAFLA_ASSIGN_OR_RETURN(Text text, ToText(in, self));
   if (!args.named.empty() && !args.positional.empty()) {
     return in.Error("filter 'format': positional and named arguments at once");

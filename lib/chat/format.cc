@@ -36,6 +36,11 @@ int64_t ReadNumber(std::string_view s, size_t* i) {
   return n;
 }
 
+std::string_view SignText(const Field& f, bool negative) {
+  if (negative) return "-";
+  return f.sign == '+' ? "+" : f.sign == ' ' ? " " : "";
+}
+
 StatusOr<std::string> FormatInteger(Interpreter& in, const Field& f, int64_t value) {
   uint64_t magnitude =
       value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
@@ -45,27 +50,27 @@ StatusOr<std::string> FormatInteger(Interpreter& in, const Field& f, int64_t val
   std::string digits;
   switch (f.type) {
     case 'x':
-      digits = fmt::format("{:x}", magnitude);
+      digits = FormatText("{:x}", magnitude);
       break;
     case 'X':
-      digits = fmt::format("{:X}", magnitude);
+      digits = FormatText("{:X}", magnitude);
       break;
     case 'o':
-      digits = fmt::format("{:o}", magnitude);
+      digits = FormatText("{:o}", magnitude);
       break;
     case 'b':
-      digits = fmt::format("{:b}", magnitude);
+      digits = FormatText("{:b}", magnitude);
       break;
     case '\0':
     case 'd':
     case 'i':
     case 'u':
-      digits = fmt::format("{}", magnitude);
+      digits = FormatText("{}", magnitude);
       break;
     default:
       return in.Error("unsupported format type '{}' for an int", f.type);
   }
-  return (value < 0 ? "-" : f.sign == '-' ? "" : std::string(1, f.sign)) + prefix + digits;
+  return fmt::format("{}{}{}", SignText(f, value < 0), prefix, digits);
 }
 
 StatusOr<std::string> FormatDouble(Interpreter& in, const Field& f, double value) {
@@ -78,9 +83,9 @@ StatusOr<std::string> FormatDouble(Interpreter& in, const Field& f, double value
   } else if (f.type == 'f' || f.type == 'F') {
     digits = FixedDigits(magnitude, precision);
   } else if (f.type == 'e' || f.type == 'E') {
-    digits = fmt::format("{:.{}e}", magnitude, precision);
+    digits = FormatText("{:.{}e}", magnitude, precision);
   } else if (f.type == 'g' || f.type == 'G') {
-    digits = fmt::format("{:.{}g}", magnitude, std::max(precision, 1));
+    digits = FormatText("{:.{}g}", magnitude, std::max(precision, 1));
   } else if (f.type == '%') {
     digits = FixedDigits(magnitude * 100, precision) + "%";
   } else if (f.type == '\0' && f.precision < 0) {
@@ -88,10 +93,7 @@ StatusOr<std::string> FormatDouble(Interpreter& in, const Field& f, double value
   } else {
     return in.Error("unsupported format type '{}' for a float", f.type == '\0' ? ' ' : f.type);
   }
-  return (std::signbit(value) && !std::isnan(value) ? "-"
-          : f.sign == '-'                           ? ""
-                                                    : std::string(1, f.sign)) +
-         digits;
+  return fmt::format("{}{}", SignText(f, std::signbit(value) && !std::isnan(value)), digits);
 }
 
 // Pads `body` to the field's width.

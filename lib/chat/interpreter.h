@@ -33,7 +33,7 @@ class Interpreter {
   template <typename... Args>
   Status Error(fmt::format_string<Args...> format, Args&&... args) {
     return TemplateError("chat template, line {}: {}", line_,
-                         fmt::format(format, std::forward<Args>(args)...));
+                         FormatText(format, std::forward<Args>(args)...));
   }
   // Counts work; an error past the limit of steps or of value memory.
   Status Step(size_t n = 1) {

@@ -26,7 +26,7 @@ class JsonWriter {
         bytes += v.i != 0 ? "true" : "false";
         return OkStatus();
       case Kind::kInt:
-        bytes += fmt::format("{}", v.i);
+        bytes += FormatText("{}", v.i);
         return OkStatus();
       case Kind::kFloat:
         WriteFloat(v.d);
@@ -59,7 +59,7 @@ class JsonWriter {
                              : FloatRepr(d);
   }
 
-  void WriteUnit(uint32_t unit) { bytes += fmt::format("\\u{:04x}", unit); }
+  void WriteUnit(uint32_t unit) { bytes += FormatText("\\u{:04x}", unit); }
 
   void WriteString(const Text& text) {
     trusted = trusted && text.AllTrusted();

@@ -243,15 +243,15 @@ class Lexer {
     char c = source_[i];
     if (std::string_view("+-/*%~[](){}><=.:|,;").find(c) == std::string_view::npos) {
       size_t end = NextCodePoint(source_, i);
-      return Fail(i, fmt::format("unexpected character '{}'", source_.substr(i, end - i)));
+      return Fail(i, FormatText("unexpected character '{}'", source_.substr(i, end - i)));
     }
     if (c == '(') brackets->push_back(')');
     if (c == '[') brackets->push_back(']');
     if (c == '{') brackets->push_back('}');
     if (c == ')' || c == ']' || c == '}') {
-      if (brackets->empty()) return Fail(i, fmt::format("unexpected '{}'", c));
+      if (brackets->empty()) return Fail(i, FormatText("unexpected '{}'", c));
       if (brackets->back() != c) {
-        return Fail(i, fmt::format("unexpected '{}', expected '{}'", c, brackets->back()));
+        return Fail(i, FormatText("unexpected '{}', expected '{}'", c, brackets->back()));
       }
       brackets->pop_back();
     }

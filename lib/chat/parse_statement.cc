@@ -28,7 +28,7 @@ ListId Parser::ParseBody(Ends ends) {
       if (!failed()) ExpectBlockEnd();
     } else {  // kEnd
       if (ends.size() == 0) return AddList(body);
-      Unexpected(fmt::format("'{}'", *(ends.end() - 1)));
+      Unexpected(FormatText("'{}'", *(ends.end() - 1)));
     }
   }
   return 0;

@@ -34,7 +34,7 @@ bool Parser::AcceptName(std::string_view name) {
   return true;
 }
 void Parser::ExpectOperator(std::string_view op) {
-  if (!AcceptOperator(op)) Unexpected(fmt::format("'{}'", op));
+  if (!AcceptOperator(op)) Unexpected(FormatText("'{}'", op));
 }
 std::string_view Parser::ExpectName() {
   if (Current().type != TokenType::kName) {

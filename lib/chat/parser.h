@@ -47,7 +47,7 @@ class Parser {
   NodeId Fail(uint32_t line, fmt::format_string<Args...> format, Args&&... args) {
     if (status_.ok()) {
       status_ = TemplateError("chat template, line {}: {}", line,
-                              fmt::format(format, std::forward<Args>(args)...));
+                              FormatText(format, std::forward<Args>(args)...));
     }
     return kNoNode;
   }

@@ -1,8 +1,6 @@
 // Civil dates by std::chrono's calendar (proleptic Gregorian).
 #include "lib/chat/strftime.h"
 
-#include <fmt/format.h>
-
 #include <chrono>
 #include <ctime>
 
@@ -46,12 +44,12 @@ Civil ToCivil(const TemplateClock& clock) {
 // One conversion; padded = false for `%-d` and the like.
 bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool padded,
                       std::string* out) {
-  auto two = [&](unsigned v) { *out += padded ? fmt::format("{:02}", v) : fmt::format("{}", v); };
+  auto two = [&](unsigned v) { *out += padded ? FormatText("{:02}", v) : FormatText("{}", v); };
   unsigned hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
   unsigned offset = static_cast<unsigned>(std::abs(clock.utc_offset_seconds)) / 60;
   switch (c) {
     case 'Y':
-      *out += fmt::format("{}", t.year);
+      *out += FormatText("{}", t.year);
       return true;
     case 'y':
       two(static_cast<unsigned>(t.year % 100));
@@ -63,7 +61,7 @@ bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool p
       two(t.day);
       return true;
     case 'e':
-      *out += padded ? fmt::format("{:2}", t.day) : fmt::format("{}", t.day);
+      *out += padded ? FormatText("{:2}", t.day) : FormatText("{}", t.day);
       return true;
     case 'H':
       two(t.hour);
@@ -81,7 +79,7 @@ bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool p
       *out += t.hour < 12 ? "AM" : "PM";
       return true;
     case 'j':
-      *out += padded ? fmt::format("{:03}", t.year_day) : fmt::format("{}", t.year_day);
+      *out += padded ? FormatText("{:03}", t.year_day) : FormatText("{}", t.year_day);
       return true;
     case 'B':
       *out += kMonths[t.month - 1];
@@ -97,29 +95,29 @@ bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool p
       *out += kDays[t.weekday].substr(0, 3);
       return true;
     case 'w':
-      *out += fmt::format("{}", t.weekday);
+      *out += FormatText("{}", t.weekday);
       return true;
     case 'u':
-      *out += fmt::format("{}", t.weekday == 0 ? 7 : t.weekday);
+      *out += FormatText("{}", t.weekday == 0 ? 7 : t.weekday);
       return true;
     case 'F':
-      *out += fmt::format("{}-{:02}-{:02}", t.year, t.month, t.day);
+      *out += FormatText("{}-{:02}-{:02}", t.year, t.month, t.day);
       return true;
     case 'T':
-      *out += fmt::format("{:02}:{:02}:{:02}", t.hour, t.minute, t.second);
+      *out += FormatText("{:02}:{:02}:{:02}", t.hour, t.minute, t.second);
       return true;
     case 'R':
-      *out += fmt::format("{:02}:{:02}", t.hour, t.minute);
+      *out += FormatText("{:02}:{:02}", t.hour, t.minute);
       return true;
     case 'D':
-      *out += fmt::format("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
+      *out += FormatText("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
       return true;
     case 's':
-      *out += fmt::format("{}", clock.unix_seconds);
+      *out += FormatText("{}", clock.unix_seconds);
       return true;
     case 'z':
-      *out += fmt::format("{}{:02}{:02}", clock.utc_offset_seconds < 0 ? '-' : '+', offset / 60,
-                          offset % 60);
+      *out += FormatText("{}{:02}{:02}", clock.utc_offset_seconds < 0 ? '-' : '+', offset / 60,
+                     offset % 60);
       return true;
     case 'n':
       *out += '\n';
