@@ -1,6 +1,4 @@
 // krafla_model_* and krafla_plan_*.
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include "capi/guard.h"
 #include "capi/handles.h"
@@ -13,16 +11,22 @@ using capi::Guard;
 
 namespace {
 
+std::string Text(const std::string& value) { return value; }
+
+template <typename T>
+std::string Text(const T& value) {
+  return FormatText("{}", value);
+}
+
+template <typename T>
+std::string Text(const std::vector<T>& values) {
+  std::string text = "[";
+  for (const T& value : values) text += (text.size() > 1 ? ", " : "") + Text(value);
+  return text + "]";
+}
+
 std::string MetaText(const MetaValue& value) {
-  return std::visit(
-      [](const auto& v) -> std::string {
-        if constexpr (std::is_same_v<std::decay_t<decltype(v)>, std::string>) {
-          return v;
-        } else {
-          return fmt::format("{}", v);
-        }
-      },
-      value);
+  return std::visit([](const auto& v) { return Text(v); }, value);
 }
 
 StatusOr<std::shared_ptr<Runtime>> RuntimeOf(krafla_runtime* runtime) {

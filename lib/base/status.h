@@ -6,11 +6,12 @@
 
 #include <absl/status/status.h>
 #include <absl/status/statusor.h>
-#include <fmt/format.h>
 
 #include <string>
 #include <string_view>
 #include <utility>
+
+#include "lib/base/format.h"
 
 namespace krafla {
 
@@ -26,7 +27,7 @@ inline std::string_view Message(const Status& status) {
 namespace internal {
 template <typename... Args>
 Status MakeError(absl::StatusCode code, fmt::format_string<Args...> format, Args&&... args) {
-  return Status(code, fmt::format(format, std::forward<Args>(args)...));
+  return Status(code, FormatText(format, std::forward<Args>(args)...));
 }
 }  // namespace internal
 

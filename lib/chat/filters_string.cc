@@ -90,7 +90,7 @@ StatusOr<Value> UrlEncode(Interpreter& in, const Value& self, CallArgs&) {
   return in.String(std::move(out));
 }
 
-StatusOr<Value> FormatText(Interpreter& in, const Value& self, CallArgs& args) {
+StatusOr<Value> FormatFilter(Interpreter& in, const Value& self, CallArgs& args) {
   KRAFLA_ASSIGN_OR_RETURN(Text text, ToText(in, self));
   if (!args.named.empty() && !args.positional.empty()) {
     return in.Error("filter 'format': positional and named arguments at once");
@@ -141,7 +141,7 @@ constexpr Builtin kTable[] = {
     {"e", "", Escape},
     {"forceescape", "", Escape},
     {"urlencode", "", UrlEncode},
-    {"format", "*", Format},
+    {"format", "*", FormatFilter},
     {"tojson", "ensure_ascii indent separators sort_keys", ToJsonFilter},
 };
 

@@ -65,7 +65,7 @@ SourceTypeSize SizeOf(SourceType type) {
 
 std::string ShapeText(std::span<const uint64_t> shape) {
   std::string text;
-  for (const uint64_t dim : shape) text += fmt::format("{}{}", text.empty() ? "" : "x", dim);
+  for (const uint64_t dim : shape) text += FormatText("{}{}", text.empty() ? "" : "x", dim);
   return text.empty() ? "scalar" : text;
 }
 

@@ -67,8 +67,8 @@ Status WriteModel(const ConvertOptions& options, Import* import) {
     const Status status = tensor_writer.Write(i, plan[i]);
     if (status.ok()) continue;
     if (status.code() == absl::StatusCode::kAborted) return status;
-    return Status(status.code(), fmt::format("{}: tensor {}: {}", import->format(),
-                                             plan[i].source->name, Message(status)));
+    return Status(status.code(), FormatText("{}: tensor {}: {}", import->format(),
+                                            plan[i].source->name, Message(status)));
   }
   return writer.Finish();
 }

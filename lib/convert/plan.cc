@@ -38,7 +38,7 @@ Status NamesError(const Import& import, std::string_view what,
                   const std::vector<std::string_view>& names) {
   std::string list;
   for (size_t i = 0; i < std::min(names.size(), kNamesShown); i++) {
-    list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+    list += FormatText("{}{}", i == 0 ? "" : ", ", names[i]);
   }
   if (names.size() > kNamesShown) list += ", ...";
   return FileError("{}: {} {} tensors for {}: {}", import.format(), names.size(), what,
@@ -109,7 +109,7 @@ StatusOr<TensorClass> ParseTensorClass(std::string_view name) {
   std::string names;
   for (const ClassName& row : kClassNames) {
     if (row.name == name) return row.kind;
-    names += fmt::format(" {}", row.name);
+    names += FormatText(" {}", row.name);
   }
   return ArgumentError("tensor class {}: not known, want one of{}", name, names);
 }

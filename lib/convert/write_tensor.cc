@@ -96,7 +96,7 @@ Status TensorWriter::PackTiles(const PlannedTensor& planned, uint64_t row, uint6
       status = PackTile(planned.format, rows_.data() + r * cols, cols, n_rows, cols, tile);
     }
     if (!status.ok()) {
-      return Status(status.code(), fmt::format("rows from {}: {}", row + r, Message(status)));
+      return Status(status.code(), FormatText("rows from {}: {}", row + r, Message(status)));
     }
   }
   return OkStatus();

@@ -37,7 +37,7 @@ StatusOr<uint64_t> MlbTensorSliceBytes(uint32_t type, uint32_t layout,
   while (n < 4 && dims[n] != 0) n++;
   const bool shaped =
       n > 0 && std::all_of(dims.begin() + n, dims.end(), [](uint64_t d) { return d == 0; });
-  const std::string shape = fmt::format("{}x{}x{}x{}", dims[0], dims[1], dims[2], dims[3]);
+  const std::string shape = FormatText("{}x{}x{}x{}", dims[0], dims[1], dims[2], dims[3]);
   if (!shaped) return FileError("dims {}: zeros are allowed at the end only", shape);
   uint64_t bytes = 0;
   if (layout == kLayoutPlain) {
@@ -123,7 +123,7 @@ Status CheckTensor(const MlbTensor& tensor, const Header& header, std::string_vi
   const auto slice = MlbTensorSliceBytes(tensor.type, tensor.layout, tensor.dims);
   if (!slice.ok()) {
     return Status(slice.status().code(),
-                  fmt::format("{}: tensor {}: {}", file, tensor.name, Message(slice.status())));
+                  FormatText("{}: tensor {}: {}", file, tensor.name, Message(slice.status())));
   }
   const uint64_t align = tensor.alignment;
   if (!std::has_single_bit(align) || align < 64 || align > kMaxAlignment) {

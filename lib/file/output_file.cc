@@ -33,7 +33,7 @@ void SyncFolder(const std::string& folder) {
 }  // namespace
 
 OutputFile::OutputFile(std::string_view path)
-    : path_(path), temporary_(fmt::format("{}.partial-{}", path, getpid())) {}
+    : path_(path), temporary_(FormatText("{}.partial-{}", path, getpid())) {}
 
 OutputFile::~OutputFile() {
   if (fd_ < 0) return;

@@ -28,7 +28,7 @@ std::string NewRanges(std::string_view name) {
   std::string ranges;
   for (const CategoryRange& range : NewCategories()) {
     if (!CategoryName(range.category).starts_with(name)) continue;
-    fmt::format_to(std::back_inserter(ranges), "\\x{{{:x}}}-\\x{{{:x}}}", range.first, range.last);
+    ranges += FormatText("\\x{{{:x}}}-\\x{{{:x}}}", range.first, range.last);
   }
   return ranges;
 }
@@ -41,7 +41,7 @@ bool IsCategory(std::string_view name) {
 
 // The body of a class that holds what \p{name} does.
 std::string PropertyBody(std::string_view name) {
-  std::string body = fmt::format("\\p{{{}}}", name);
+  std::string body = FormatText("\\p{{{}}}", name);
   if (name == "Han") body += kNewHan;
   if (IsCategory(name) && name[0] != 'C') body += NewRanges(name);
   return body;
@@ -102,7 +102,7 @@ class Translator {
     if (in_class) {
       out_ += body;
     } else {
-      fmt::format_to(std::back_inserter(out_), "[{}{}]", negated ? "^" : "", body);
+      out_ += FormatText("[{}{}]", negated ? "^" : "", body);
     }
   }
 
@@ -213,7 +213,7 @@ class Translator {
         for (char digit : hex) {
           if (!std::isxdigit(static_cast<unsigned char>(digit))) return Refuse("\\u");
         }
-        fmt::format_to(std::back_inserter(out_), "\\x{{{}}}", hex);
+        out_ += FormatText("\\x{{{}}}", hex);
         at_ += 6;
         return OkStatus();
       }

@@ -18,7 +18,7 @@ Status CheckAbsent(const KeyValues& values, std::string_view key, const char* ki
 }
 
 std::string Join(std::string_view prefix, std::string_view key) {
-  return fmt::format("{}.{}", prefix, key);
+  return FormatText("{}.{}", prefix, key);
 }
 
 }  // namespace

@@ -84,9 +84,9 @@ void AddLayer(const Config& config, int64_t i, std::vector<TensorSpec>* specs) {
   const int64_t n_kv = config.n_kv_heads * config.head_dim;
   const auto add = [&](const char* name, const char* hf, const char* gguf, TensorClass kind,
                        int64_t rows, int64_t cols, int64_t permuted_heads = 0) {
-    specs->push_back({fmt::format("layers.{}.{}", i, name),
-                      fmt::format("model.layers.{}.{}.weight", i, hf),
-                      fmt::format("blk.{}.{}.weight", i, gguf), kind, rows, cols, permuted_heads});
+    specs->push_back({FormatText("layers.{}.{}", i, name),
+                      FormatText("model.layers.{}.{}.weight", i, hf),
+                      FormatText("blk.{}.{}.weight", i, gguf), kind, rows, cols, permuted_heads});
   };
   add("attn_norm", "input_layernorm", "attn_norm", TensorClass::kVector, 0, config.n_embd);
   add("wq", "self_attn.q_proj", "attn_q", TensorClass::kQ, n_q, config.n_embd, config.n_heads);
@@ -119,7 +119,7 @@ StatusOr<std::unique_ptr<Network>> Build(const Config& config, const Weights& we
   NetworkBuilder builder(weights, shape, config.norm_eps);
   KRAFLA_RETURN_IF_ERROR(builder.AddEmbed("embed", RopeFrequencies(config.rope, shape.n_rot)));
   for (int64_t i = 0; i < config.n_layers; ++i) {
-    const std::string prefix = fmt::format("layers.{}.", i);
+    const std::string prefix = FormatText("layers.{}.", i);
     builder.BeginLayer();
     KRAFLA_RETURN_IF_ERROR(builder.AddAttention(prefix, scale));
     KRAFLA_RETURN_IF_ERROR(builder.AddGatedFfn(prefix, static_cast<size_t>(config.n_ff)));
