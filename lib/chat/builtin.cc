@@ -144,7 +144,7 @@ StatusOr<std::string_view> BuiltinTemplate(std::string_view name) {
   std::string names;
   for (size_t i = 0; i < kNames.size(); ++i) {
     if (kNames[i] == name) return kTemplates[i];
-    names += (i > 0 ? ", " : "") + std::string(kNames[i]);
+    names.append(i > 0 ? ", " : "").append(kNames[i]);
   }
   return NotFoundError("chat template {}: not built in, want one of {}", name, names);
 }

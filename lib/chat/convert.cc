@@ -170,18 +170,18 @@ std::string FloatRepr(double d) {
   std::from_chars(exponent_begin, text.data() + text.size(), exponent);
   std::string digits(text.substr(0, 1));
   if (e > 2) digits += text.substr(2, e - 2);
-  int n = static_cast<int>(digits.size());
+  size_t n = digits.size();
   if (exponent < -4 || exponent >= 16) {
-    out += digits[0];
-    if (n > 1) out += "." + digits.substr(1);
-    return out + FormatText("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent));
+    out.append(digits, 0, 1);
+    if (n > 1) out.append(1, '.').append(digits, 1);
+    return out.append(FormatText("e{}{:02}", exponent < 0 ? '-' : '+', std::abs(exponent)));
   }
-  if (exponent < 0)
-    return out + "0." + std::string(static_cast<size_t>(-exponent - 1), '0') + digits;
-  if (n <= exponent + 1)
-    return out + digits + std::string(static_cast<size_t>(exponent + 1 - n), '0') + ".0";
-  size_t point = static_cast<size_t>(exponent + 1);
-  return out + digits.substr(0, point) + "." + digits.substr(point);
+  if (exponent < 0) {
+    return out.append("0.").append(static_cast<size_t>(-exponent - 1), '0').append(digits);
+  }
+  size_t point = static_cast<size_t>(exponent) + 1;
+  if (n <= point) return out.append(digits).append(point - n, '0').append(".0");
+  return out.append(digits, 0, point).append(1, '.').append(digits, point);
 }
 
 Status AppendStr(Interpreter& in, const Value& v, Text* out) {

@@ -70,7 +70,7 @@ StatusOr<std::string> FormatInteger(Interpreter& in, const Field& f, int64_t val
     default:
       return in.Error("unsupported format type '{}' for an int", f.type);
   }
-  return fmt::format("{}{}{}", SignText(f, value < 0), prefix, digits);
+  return FormatText("{}{}{}", SignText(f, value < 0), prefix, digits);
 }
 
 StatusOr<std::string> FormatDouble(Interpreter& in, const Field& f, double value) {
@@ -93,7 +93,7 @@ StatusOr<std::string> FormatDouble(Interpreter& in, const Field& f, double value
   } else {
     return in.Error("unsupported format type '{}' for a float", f.type == '\0' ? ' ' : f.type);
   }
-  return fmt::format("{}{}", SignText(f, std::signbit(value) && !std::isnan(value)), digits);
+  return FormatText("{}{}", SignText(f, std::signbit(value) && !std::isnan(value)), digits);
 }
 
 // Pads `body` to the field's width.
@@ -108,7 +108,7 @@ Status AppendPadded(Interpreter& in, const Field& f, const Text& body, bool numb
   KRAFLA_RETURN_IF_ERROR(in.CheckRoom(missing, f.fill.size()));
   char align = f.align != '\0' ? f.align : number ? '>' : '<';
   std::string fill = f.fill;
-  if (f.zero && f.align == '\0' && number) fill = "0", align = '=';
+  if (f.zero && f.align == '\0' && number) fill.assign(1, '0'), align = '=';
   size_t before = align == '<' ? 0 : align == '^' ? missing / 2 : missing;
   size_t sign =
       align == '=' && !body.empty() && std::string_view("+- ").find(body.bytes()[0]) < 3 ? 1 : 0;
