@@ -100,6 +100,8 @@ class Generation {
       KRAFLA_ASSIGN_OR_RETURN(text, text_->Push(id));
     }
     const bool stop = Tell(id, text);
+    // The session and the sampler's history stay in step: after the append nothing fails.
+    sampler_->ReserveForAccept();
     KRAFLA_RETURN_IF_ERROR(session.Append({&id, 1}, AppendOptions{}));
     KRAFLA_RETURN_IF_ERROR(sampler_->Accept(id));
     ++result->n_tokens;
@@ -133,6 +135,27 @@ class Generation {
   std::unique_ptr<TextStream> text_;
 };
 
+// Whatever ends a generation, an exception included, the caller learns how many tokens were read.
+class Outcome {
+ public:
+  Outcome(krafla_session* session, krafla_generate_result* result)
+      : session_(session), result_(result), before_(session->session->length()) {}
+  ~Outcome() {
+    session_->reused = before_;
+    session_->recomputed = 0;
+    if (result_ != nullptr) capi::WriteInfo(filled, result_);
+  }
+  Outcome(const Outcome&) = delete;
+  Outcome& operator=(const Outcome&) = delete;
+
+  krafla_generate_result filled = KRAFLA_GENERATE_RESULT_INIT;
+
+ private:
+  krafla_session* session_;
+  krafla_generate_result* result_;
+  int64_t before_;
+};
+
 }  // namespace
 
 extern "C" {
@@ -160,13 +183,8 @@ int32_t krafla_session_generate(krafla_session* session, krafla_sampler* sampler
     KRAFLA_RETURN_IF_ERROR(busy_session.status());
     Busy busy_sampler(sampler->busy);
     KRAFLA_RETURN_IF_ERROR(busy_sampler.status());
-    krafla_generate_result filled = KRAFLA_GENERATE_RESULT_INIT;
-    const int64_t before = session->session->length();
-    const Status status = Generation(session, sampler->sampler.get(), given).Run(&filled);
-    session->reused = before;
-    session->recomputed = 0;
-    if (result != nullptr) capi::WriteInfo(filled, result);
-    return status;
+    Outcome outcome(session, result);
+    return Generation(session, sampler->sampler.get(), given).Run(&outcome.filled);
   });
 }
 

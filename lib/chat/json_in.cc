@@ -24,6 +24,7 @@ bool IsKnownRole(std::string_view role) {
 }
 
 Status JsonError(simdjson::error_code error) {
+  if (error == simdjson::MEMALLOC) return MemoryError("chat input: no memory to read it");
   return ArgumentError("chat input: {}", simdjson::error_message(error));
 }
 
@@ -124,6 +125,7 @@ Status SetInput(Interpreter& in, std::string_view json) {
   simdjson::error_code error = parser.allocate(json.size(), kMaxDepth);
   if (error != simdjson::SUCCESS) return JsonError(error);
   simdjson::padded_string padded(json);
+  if (padded.size() != json.size()) return JsonError(simdjson::MEMALLOC);
   simdjson::dom::element root;
   error = parser.parse(padded).get(root);
   if (error == simdjson::NUMBER_ERROR) {
@@ -131,6 +133,7 @@ Status SetInput(Interpreter& in, std::string_view json) {
     error = parser.allocate(rewritten.size(), kMaxDepth);
     if (error != simdjson::SUCCESS) return JsonError(error);
     padded = simdjson::padded_string(rewritten);
+    if (padded.size() != rewritten.size()) return JsonError(simdjson::MEMALLOC);
     error = parser.parse(padded).get(root);
   }
   if (error != simdjson::SUCCESS) return JsonError(error);

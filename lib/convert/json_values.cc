@@ -55,6 +55,7 @@ StatusOr<JsonValues> JsonValues::Parse(std::string_view text, std::string_view f
   }
   const auto error = document->parser.parse(text.data(), text.size()).get(document->root);
   if (error != simdjson::SUCCESS) {
+    if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", file);
     return FileError("{}: {}", file, simdjson::error_message(error));
   }
   if (!document->root.is_object()) return FileError("{}: not a JSON object", file);

@@ -120,6 +120,7 @@ StatusOr<std::vector<CheckpointTensor>> ParseTensors(const std::string& header,
     return MemoryError("{}: no memory to parse a header of {} bytes", file.name(), header.size());
   }
   if (const auto error = parser.parse(header.data(), header.size()).get(root)) {
+    if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", file.name());
     return FileError("{}: header: {}", file.name(), simdjson::error_message(error));
   }
   std::vector<CheckpointTensor> tensors;

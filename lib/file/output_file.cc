@@ -33,7 +33,9 @@ void SyncFolder(const std::string& folder) {
 }  // namespace
 
 OutputFile::OutputFile(std::string_view path)
-    : path_(path), temporary_(FormatText("{}.partial-{}", path, getpid())) {}
+    : path_(path),
+      folder_(FolderOf(path)),
+      temporary_(FormatText("{}.partial-{}", path, getpid())) {}
 
 OutputFile::~OutputFile() {
   if (fd_ < 0) return;
@@ -90,7 +92,7 @@ Status OutputFile::Commit() {
     return IoError("{}: renaming to {}: {}", temporary_, path_, strerror(errno));
   }
   close(std::exchange(fd_, -1));
-  SyncFolder(FolderOf(path_));
+  SyncFolder(folder_);
   return OkStatus();
 }
 

@@ -30,6 +30,7 @@ class OutputFile {
  private:
   explicit OutputFile(std::string_view path);
   std::string path_;
+  std::string folder_;  // kept, so that nothing can fail once the rename is done
   std::string temporary_;
   int fd_ = -1;
 };

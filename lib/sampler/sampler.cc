@@ -191,6 +191,10 @@ Status Sampler::Accept(int32_t id) {
   return OkStatus();
 }
 
+void Sampler::ReserveForAccept() {
+  if (history_.size() == history_.capacity()) history_.reserve(2 * history_.size() + 256);
+}
+
 void Sampler::Reset() {
   history_.clear();
   n_draws_ = 0;

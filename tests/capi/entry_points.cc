@@ -139,7 +139,7 @@ TEST_CASE("samplers refuse what is not a number or out of bounds") {
   REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
   SamplerHandle sampler(raw);
   REQUIRE(krafla_sampler_add(sampler.get(), "no_such_stage", 13, nullptr, 0) == KRAFLA_E_NOT_FOUND);
-  for (const double value : {std::nan(""), INFINITY, -INFINITY, -1.0, 2.0}) {
+  for (const double value : {std::nan(""), double{INFINITY}, -double{INFINITY}, -1.0, 2.0}) {
     const krafla_param param = {"p", value};
     RequireArgumentError(krafla_sampler_add(sampler.get(), "top_p", 5, &param, 1));
   }
