@@ -44,10 +44,16 @@ void PrintError(std::string_view message) {
   WriteStderr(fmt::format("{}: {}\n", program_name, message));
 }
 
+ExitCode FailAs(ExitCode exit_code, std::string_view what) {
+  const std::string_view message = krafla_error_message();
+  if (message.starts_with(what)) return Fail(exit_code, "{}", message);  // it names the file itself
+  return Fail(exit_code, "{}: {}", what, message);
+}
+
 ExitCode FailWith(int32_t abi_code, std::string_view what) {
   const bool stopped = abi_code == KRAFLA_E_CANCELLED || abi_code == KRAFLA_E_CALLBACK;
   if (stopped && Interrupted()) return kExitInterrupted;
-  return Fail(ExitCodeOf(abi_code), "{}: {}", what, krafla_error_message());
+  return FailAs(ExitCodeOf(abi_code), what);
 }
 
 int RunProgram(const char* name, int argc, char** argv, ExitCode (*body)(int, char**)) {

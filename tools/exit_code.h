@@ -30,6 +30,8 @@ ExitCode Fail(ExitCode exit_code, fmt::format_string<Args...> format, Args&&... 
 // For a failed call of the library: prints "program: what: the library's message". Says nothing
 // when the call failed because the user interrupted it.
 ExitCode FailWith(int32_t abi_code, std::string_view what);
+// The same with an exit code that the caller knows better.
+ExitCode FailAs(ExitCode exit_code, std::string_view what);
 
 // The body of every main: checks the processor before anything else, and turns what the standard
 // library throws (no memory) into an exit code.

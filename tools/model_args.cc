@@ -60,8 +60,7 @@ ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPt
   const int32_t code = Create(model, krafla_model_open_path, const_cast<krafla_runtime*>(runtime),
                               args.model.data(), args.model.size(), &options);
   // Only the file can be wrong here: an empty name is one that does not exist.
-  if (code == KRAFLA_E_ARGUMENT)
-    return Fail(kExitModelFile, "{}: {}", args.model, krafla_error_message());
+  if (code == KRAFLA_E_ARGUMENT) return FailAs(kExitModelFile, args.model);
   return code == KRAFLA_OK ? kExitOk : FailWith(code, args.model);
 }
 

@@ -35,7 +35,8 @@ def clean_up():
 
 
 def start(program, *args, **options):
-    return subprocess.Popen([PROGRAMS[program], *map(str, args)], stdin=subprocess.PIPE,
+    args = [arg if isinstance(arg, bytes) else str(arg) for arg in args]
+    return subprocess.Popen([PROGRAMS[program], *args], stdin=subprocess.PIPE,
                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
 
 
@@ -44,7 +45,7 @@ class Result:
         self.code, self.out, self.err = code, out, err.decode(errors="replace")
 
     def __repr__(self):
-        return f"exit {self.code}\nstdout {self.out!r}\nstderr {self.err}"
+        return f"exit {self.code}\nstdout {self.out[:500]!r}\nstderr {self.err[:2000]}"
 
 
 def call(program, *args, stdin=b""):
@@ -71,6 +72,7 @@ def models():
     shutil.copytree(DATA / "models" / "tiny-chat", source)
     config = json.loads((source / "config.json").read_text())
     config.update(max_position_embeddings=LONG_CONTEXT)
+    del config["eos_token_id"]
     (source / "config.json").write_text(json.dumps(config))
     for args in (["hf", source, paths["chat.mlb"], "--wtype", "f32"],
                  ["hf", DATA / "models" / "smollm2", paths["bare.mlb"], "--wtype", "f32"],

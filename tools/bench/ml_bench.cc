@@ -35,6 +35,13 @@ Json ToJson(const Measurement& m) {
           {"int8_fraction", Int8Fraction(m)}};
 }
 
+std::string Header() {
+  return fmt::format(
+      "{}: read is what the threads can read, GB/s; of it, and of their int8 peak, what was used\n"
+      "threads  test        n  depth       tokens/s          read     used   GMAC/s     used\n",
+      krafla_isa());
+}
+
 std::string ToRow(const Measurement& m) {
   return fmt::format(
       "{:>7}  {:<6}  {:>5}  {:>5}  {:>9.2f} +- {:<7.2f}  {:>6.1f}  {:>5.1f} %  {:>7.1f}  {:>5.1f} "
@@ -63,18 +70,15 @@ ExitCode Run(int argc, char** argv) {
   if (ExitCode e = Parse(app, argc, argv, &finished); finished) return e;
   if (args.threads.empty()) args.threads.push_back(0);
 
-  if (!args.json) {
-    const ExitCode e = WriteStdout(fmt::format(
-        "{}: read is what the threads can read, GB/s; of it, and of their int8 peak, what was "
-        "used\n"
-        "threads  test        n  depth       tokens/s          read     used   GMAC/s     used\n",
-        krafla_isa()));
-    if (e != kExitOk) return e;
-  }
   Json array = Json::array();
+  bool has_header = args.json;
   for (const int64_t threads : args.threads) {
     std::vector<Measurement> results;
     if (ExitCode e = Measure(args, threads, &results)) return e;
+    if (!has_header) {
+      has_header = true;
+      if (ExitCode e = WriteStdout(Header())) return e;
+    }
     for (const Measurement& m : results) {
       array.push_back(ToJson(m));
       if (args.json) continue;

@@ -75,7 +75,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   // Once bytes are being written, the system refuses for the sake of the output: no fault of a
   // model.
   if (code == KRAFLA_E_IO && progress.done() > 0) {
-    return Fail(kExitOther, "{}: {}", args.input, krafla_error_message());
+    return FailAs(kExitOther, args.input);
   }
   return FailWith(code, args.input);
 }

@@ -72,7 +72,7 @@ ExitCode Talk::OpenTemplate(const TalkArgs& args) {
     const int32_t code =
         Create(&template_, krafla_template_builtin, args.chat.data(), args.chat.size());
     if (code == KRAFLA_E_NOT_FOUND) {
-      return Fail(kExitArguments, "--chat: {}", krafla_error_message());
+      return FailAs(kExitArguments, "--chat");
     }
     return code == KRAFLA_OK ? kExitOk : FailWith(code, "--chat");
   }
