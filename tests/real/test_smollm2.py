@@ -2,7 +2,7 @@
 """SmolLM2-135M-Instruct against Hugging Face's numbers, against itself, and as its users meet it.
 
 Usage: test_smollm2.py [unittest arguments]. KRAFLA_ISAS="scalar avx2" names the builds to compare (build/<isa>,
-made by scripts/build); the last one does the long work. KRAFLA_FULL=1 compares 300 tokens instead of 48, and the
+made by scripts/build); the last one does the long work. KRAFLA_BITS is the program of bits.cc. KRAFLA_FULL=1 compares 300 tokens instead of 48, and the
 perplexity of 60,000 characters instead of 6,000.
 """
 import array
@@ -19,6 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 ISAS = os.environ.get("KRAFLA_ISAS", "").split() or [
     subprocess.run([ROOT / "scripts/best-isa"], capture_output=True, text=True, check=True).stdout.strip()]
 FULL = bool(os.environ.get("KRAFLA_FULL"))
+BITS = os.environ.get("KRAFLA_BITS", ROOT / f"build/check-{ISAS[-1]}/tests/real/bits")
 VOCABULARY = 49152
 
 
@@ -100,6 +101,15 @@ class SameBits(unittest.TestCase):
                     hashes[isa, variant] = hashlib.sha256(raw).hexdigest()
             self.assertEqual(len(set(hashes.values())), 1, f"{wtype}: {hashes}")
             print(f"{wtype}: {len(ids)} tokens, {len(hashes)} ways, logits {next(iter(hashes.values()))[:16]}")
+
+
+    def test_every_way_of_reading(self):
+        """Threads, batches, fork, truncation, single steps, two sessions in one batch, the host's float modes."""
+        for wtype in ("q4", "q8", "f32") if FULL else ("q8",):
+            done = subprocess.run([BITS, model(wtype), "300" if FULL else "70"], capture_output=True, text=True,
+                                  check=False)
+            print(done.stdout)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 class Quality(unittest.TestCase):
