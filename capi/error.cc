@@ -1,4 +1,6 @@
-// Codes, messages and the facts about this build.
+// Codes, messages and the facts about this build. The one place where a status of the library
+// becomes a number of the ABI; the message goes into a fixed buffer of the calling thread, so that
+// a failure can be told when no memory is left.
 #include <cstring>
 
 #include "capi/guard.h"

@@ -1,4 +1,6 @@
-// krafla_session_generate: sample, report, read, again.
+// krafla_session_generate: sample, report, read, again. The loop is the ABI's own, since sessions
+// know neither samplers nor text. Text is given in whole code points; whatever ends the loop, the
+// session, the sampler's history and the reported count agree.
 #include <algorithm>
 #include <string>
 
@@ -12,6 +14,8 @@ using capi::Busy;
 using capi::Guard;
 
 namespace {
+
+constexpr size_t kMaxEndIds = 4096;  // searched for every token
 
 // Tokens to text in whole code points: bytes that do not complete one wait for the next token.
 class TextStream {
@@ -172,9 +176,11 @@ int32_t krafla_session_generate(krafla_session* session, krafla_sampler* sampler
       return ArgumentError("krafla_generate_options: max_tokens: got {}, want 0 or more",
                            given.max_tokens);
     }
-    if (given.n_end_ids > 4096 || (given.end_ids == nullptr && given.n_end_ids != 0)) {
-      return ArgumentError("krafla_generate_options: end_ids: NULL or absurd with n {}",
-                           given.n_end_ids);
+    KRAFLA_RETURN_IF_ERROR(
+        capi::CheckArray(given.end_ids, given.n_end_ids, "krafla_generate_options: end_ids"));
+    if (given.n_end_ids > kMaxEndIds) {
+      return ArgumentError("krafla_generate_options: n_end_ids: got {}, want at most {}",
+                           given.n_end_ids, kMaxEndIds);
     }
     if (result != nullptr) {
       KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(result, "krafla_generate_result"));

@@ -35,11 +35,12 @@ int32_t Guard(Function&& function) noexcept {
   }
 }
 
-// KRAFLA_CHECK_POINTER(model) names the argument that must not be NULL.
-#define KRAFLA_CHECK_POINTER(argument)                                       \
-  do {                                                                       \
-    if ((argument) == nullptr)                                               \
-      return ::krafla::ArgumentError("{}: {} is NULL", __func__, #argument); \
+// KRAFLA_CHECK_POINTER(model): "model: got NULL, want a pointer". (Inside Guard's lambda __func__
+// is "operator()", so the message has no place for the function; the caller knows which it called.)
+#define KRAFLA_CHECK_POINTER(argument)                                           \
+  do {                                                                           \
+    if ((argument) == nullptr)                                                   \
+      return ::krafla::ArgumentError("{}: got NULL, want a pointer", #argument); \
   } while (0)
 
 }  // namespace krafla::capi

@@ -1,5 +1,6 @@
-// krafla_model_* and krafla_plan_*.
-
+// krafla_model_* and krafla_plan_*. What getters hand out as C strings and arrays (metadata as
+// text, tensor names, end ids) is made once at opening, so that they allocate nothing and live as
+// long as the model.
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
@@ -159,7 +160,9 @@ int32_t krafla_model_open_reader(krafla_model** out, krafla_runtime* runtime,
     KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
     krafla_reader host;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(reader, "krafla_reader", &host));
-    KRAFLA_CHECK_POINTER(host.read);
+    if (host.read == nullptr) {
+      return ArgumentError("krafla_reader: read: got NULL, want a function");
+    }
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
     return OpenSource(out, runtime, OpenCallback(host.read, host.user, host.size), given);

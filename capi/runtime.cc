@@ -1,4 +1,5 @@
-// krafla_runtime_*.
+// krafla_runtime_*: checks the host's callbacks and numbers, then makes the library's Runtime of
+// them.
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"

@@ -1,4 +1,6 @@
-// krafla_session_*, but for generation (generate.cc).
+// krafla_session_*, but for generation (generate.cc). Every call takes the session's busy flag: a
+// second thread gets KRAFLA_E_STATE instead of a race. What the last append or cut reused is kept
+// in the handle.
 #include <vector>
 
 #include "capi/guard.h"
@@ -11,12 +13,8 @@ using capi::Guard;
 
 namespace {
 
-// No text or cache of any model is longer; keeps the arithmetic on lengths far from overflow.
-constexpr size_t kMaxIds = size_t{1} << 31;
-
 StatusOr<std::span<const int32_t>> ReadIds(const int32_t* ids, size_t n) {
-  if (ids == nullptr && n != 0) return ArgumentError("ids: NULL with n {}", n);
-  if (n > kMaxIds) return ArgumentError("ids: n {} is absurd", n);
+  KRAFLA_RETURN_IF_ERROR(capi::CheckArray(ids, n, "ids"));
   return std::span<const int32_t>(ids, n);
 }
 
@@ -28,7 +26,8 @@ StatusOr<AppendOptions> ReadAppendOptions(const krafla_append_options* options) 
                          given.logits);
   }
   if (given.logits == KRAFLA_LOGITS_ALL && given.on_logits == nullptr) {
-    return ArgumentError("krafla_append_options: KRAFLA_LOGITS_ALL wants on_logits");
+    return ArgumentError(
+        "krafla_append_options: on_logits: got NULL, want a function for KRAFLA_LOGITS_ALL");
   }
   AppendOptions inner;
   inner.logits = static_cast<WantLogits>(given.logits);
@@ -170,12 +169,12 @@ int32_t krafla_session_append_batch(krafla_session* const* sessions, const int32
     KRAFLA_CHECK_POINTER(sessions);
     KRAFLA_CHECK_POINTER(ids);
     KRAFLA_CHECK_POINTER(n_ids);
-    if (n_sessions > kMaxIds) return ArgumentError("sessions: n {} is absurd", n_sessions);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(sessions, n_sessions, "sessions"));
     std::vector<Session*> inner;
     std::vector<std::span<const int32_t>> spans;
     std::vector<std::unique_ptr<Busy>> held;
     for (size_t i = 0; i < n_sessions; ++i) {
-      if (sessions[i] == nullptr) return ArgumentError("sessions[{}] is NULL", i);
+      if (sessions[i] == nullptr) return ArgumentError("sessions[{}]: got NULL, want a session", i);
       KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids[i], n_ids[i]));
       held.push_back(std::make_unique<Busy>(sessions[i]->busy));
       KRAFLA_RETURN_IF_ERROR(held.back()->status());  // also a session named twice

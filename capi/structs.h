@@ -45,7 +45,7 @@ Status ReadOptions(const T* options, const char* name, T* out) {
 
 template <typename T>
 Status CheckInfo(const T* info, const char* name) {
-  if (info == nullptr) return ArgumentError("{}: NULL", name);
+  if (info == nullptr) return ArgumentError("{}: got NULL, want a pointer", name);
   if (info->struct_size < sizeof(size_t) || info->struct_size > kMaxStructSize) {
     return ArgumentError("{}: struct_size is {}, want {}", name, info->struct_size, sizeof(T));
   }
@@ -65,9 +65,28 @@ void WriteInfo(const T& filled, T* info) {
 
 // A caller's string; NULL is allowed for length 0.
 inline StatusOr<std::string_view> ReadString(const char* text, size_t length, const char* name) {
-  if (text == nullptr && length != 0) return ArgumentError("{}: NULL with length {}", name, length);
-  if (length > (size_t{1} << 40)) return ArgumentError("{}: length {} is absurd", name, length);
+  constexpr size_t kMaxLength = size_t{1} << 40;
+  if (text == nullptr && length != 0) {
+    return ArgumentError("{}: got NULL with length {}, want a pointer", name, length);
+  }
+  if (length > kMaxLength) {
+    return ArgumentError("{}: length: got {}, want at most {}", name, length, kMaxLength);
+  }
   return text == nullptr ? std::string_view() : std::string_view(text, length);
+}
+
+// A caller's array has this many elements at most: no text or cache of any model is longer, and
+// arithmetic on lengths stays far from overflow.
+inline constexpr size_t kMaxItems = size_t{1} << 31;
+
+// NULL is allowed for n = 0.
+template <typename T>
+Status CheckArray(const T* items, size_t n, const char* name) {
+  if (items == nullptr && n != 0) {
+    return ArgumentError("{}: got NULL with n {}, want a pointer", name, n);
+  }
+  if (n > kMaxItems) return ArgumentError("{}: n: got {}, want at most {}", name, n, kMaxItems);
+  return OkStatus();
 }
 
 }  // namespace krafla::capi

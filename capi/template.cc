@@ -1,4 +1,5 @@
-// krafla_template_* and krafla_rendered_*.
+// krafla_template_* and krafla_rendered_*. Rendered pieces keep their trust, so that they can go
+// into krafla_tokenizer_encode_pieces as they are.
 #include <vector>
 
 #include "capi/guard.h"

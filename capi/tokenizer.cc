@@ -1,4 +1,6 @@
-// krafla_tokenizer_*.
+// krafla_tokenizer_*. A tokenizer made from a model keeps the model, one opened from a file keeps
+// the file: the table is used where it lies. Results of unknown size are copied out by the two-call
+// protocol (CopyOut).
 #include <vector>
 
 #include "capi/guard.h"
@@ -11,8 +13,6 @@ using namespace krafla;  // NOLINT: the definitions below are the global C funct
 using capi::Guard;
 
 namespace {
-
-constexpr size_t kMaxItems = size_t{1} << 31;
 
 Status CheckFlags(uint32_t flags, uint32_t known) {
   if ((flags & ~known) == 0) return OkStatus();
@@ -97,9 +97,7 @@ int32_t krafla_tokenizer_encode_pieces(const krafla_tokenizer* tokenizer,
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(tokenizer);
     KRAFLA_CHECK_POINTER(n);
-    if (pieces == nullptr && n_pieces != 0)
-      return ArgumentError("pieces: NULL with n {}", n_pieces);
-    if (n_pieces > kMaxItems) return ArgumentError("pieces: n {} is absurd", n_pieces);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(pieces, n_pieces, "pieces"));
     KRAFLA_RETURN_IF_ERROR(CheckFlags(flags, KRAFLA_ENCODE_SPECIAL));
     std::vector<TextPiece> inner;
     inner.reserve(n_pieces);
@@ -120,8 +118,7 @@ int32_t krafla_tokenizer_decode(const krafla_tokenizer* tokenizer, const int32_t
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(tokenizer);
     KRAFLA_CHECK_POINTER(length);
-    if (ids == nullptr && n_ids != 0) return ArgumentError("ids: NULL with n {}", n_ids);
-    if (n_ids > kMaxItems) return ArgumentError("ids: n {} is absurd", n_ids);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(ids, n_ids, "ids"));
     KRAFLA_RETURN_IF_ERROR(CheckFlags(flags, KRAFLA_DECODE_SKIP_SPECIAL));
     std::string decoded;
     KRAFLA_RETURN_IF_ERROR(tokenizer->tokenizer->Decode(

@@ -28,8 +28,10 @@ StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
       return ArgumentError("krafla_convert_options: kind: got {}, want KRAFLA_CONVERT_*",
                            given.kind);
   }
-  KRAFLA_CHECK_POINTER(given.input);
-  KRAFLA_CHECK_POINTER(given.output);
+  if (given.input == nullptr || given.output == nullptr) {
+    return ArgumentError("krafla_convert_options: {}: got NULL, want a path",
+                         given.input == nullptr ? "input" : "output");
+  }
   options.in = given.input;
   options.out = given.output;
   if (given.wtype != nullptr) {

@@ -15,6 +15,7 @@ namespace {
 void RequireArgumentError(int32_t code) {
   REQUIRE(code == KRAFLA_E_ARGUMENT);
   REQUIRE(std::strlen(krafla_error_message()) > 5);
+  REQUIRE(std::strstr(krafla_error_message(), "operator()") == nullptr);
 }
 
 }  // namespace
