@@ -1,4 +1,4 @@
-// krafla_session_*, but for generation (generate.cc). Every call takes the session's busy flag: a
+// krafla_session_*, but for generation (generate.cc). Every call but cancel takes the busy flag: a
 // second thread gets KRAFLA_E_STATE instead of a race. What the last append or cut reused is kept
 // in the handle.
 #include <vector>

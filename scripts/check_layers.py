@@ -14,13 +14,12 @@ ALLOWED = {
     "lib/file": BASE | {"lib/quant"},
     "lib/quant": BASE | {"kernels"},
     "lib/weights": BASE | {"kernels", "lib/runtime", "lib/file", "lib/quant"},
-    "lib/tokenizer": BASE | {"lib/file"},
-    "lib/chat": BASE | {"lib/tokenizer"},
+    "lib/tokenizer": BASE,
+    "lib/chat": BASE,
     "lib/sampler": BASE,
 }
 ALLOWED["lib/model"] = ALLOWED["lib/weights"] | {"lib/weights"}
 ALLOWED["lib/session"] = ALLOWED["lib/model"] | {"lib/model"}
-ALLOWED["lib/batch"] = ALLOWED["lib/session"] | {"lib/session"}
 ALLOWED["lib/convert"] = ALLOWED["lib/model"] | {"lib/model", "lib/tokenizer"}
 ALLOWED["lib/eval"] = ALLOWED["lib/session"] | {"lib/session", "lib/tokenizer"}
 ALLOWED["capi"] = set().union(*ALLOWED.values()) | set(ALLOWED)
