@@ -149,6 +149,4 @@ StatusOr<std::string_view> BuiltinTemplate(std::string_view name) {
   return NotFoundError("chat template {}: not built in, want one of {}", name, names);
 }
 
-std::span<const std::string_view> BuiltinTemplateNames() { return kNames; }
-
 }  // namespace krafla

@@ -2,7 +2,6 @@
 #ifndef KRAFLA_LIB_CHAT_BUILTIN_H_
 #define KRAFLA_LIB_CHAT_BUILTIN_H_
 
-#include <span>
 #include <string_view>
 
 #include "lib/base/status.h"
@@ -11,7 +10,6 @@ namespace krafla {
 
 // chatml, gemma, llama2, llama3, mistral, qwen. NotFoundError lists the names.
 StatusOr<std::string_view> BuiltinTemplate(std::string_view name);
-std::span<const std::string_view> BuiltinTemplateNames();
 
 }  // namespace krafla
 

@@ -28,7 +28,6 @@ class Interpreter {
   Heap& heap() { return heap_; }
   const TemplateLimits& limits() const { return limits_; }
   const TemplateClock& clock() const { return clock_; }
-  std::string_view SymbolName(uint32_t symbol) const { return program_.symbols[symbol]; }
 
   template <typename... Args>
   Status Error(fmt::format_string<Args...> format, Args&&... args) {

@@ -1,7 +1,10 @@
-// Civil dates by std::chrono's calendar (proleptic Gregorian).
+// Civil dates by std::chrono's calendar (proleptic Gregorian). Each conversion is one case of one
+// of three switches: date, time of day, and what needs no calendar.
 #include "lib/chat/strftime.h"
 
+#include <algorithm>
 #include <chrono>
+#include <cstdlib>
 #include <ctime>
 
 namespace krafla::chat {
@@ -41,12 +44,11 @@ Civil ToCivil(const TemplateClock& clock) {
           static_cast<unsigned>((date - new_year).count()) + 1};
 }
 
-// One conversion; padded = false for `%-d` and the like.
-bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool padded,
-                      std::string* out) {
-  auto two = [&](unsigned v) { *out += padded ? FormatText("{:02}", v) : FormatText("{}", v); };
-  unsigned hour12 = t.hour % 12 == 0 ? 12 : t.hour % 12;
-  unsigned offset = static_cast<unsigned>(std::abs(clock.utc_offset_seconds)) / 60;
+// A conversion of the date, or false where c is none; padded = false for `%-d` and the like.
+bool AppendDate(const Civil& t, char c, bool padded, std::string* out) {
+  const auto two = [&](unsigned v) {
+    *out += padded ? FormatText("{:02}", v) : FormatText("{}", v);
+  };
   switch (c) {
     case 'Y':
       *out += FormatText("{}", t.year);
@@ -62,21 +64,6 @@ bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool p
       return true;
     case 'e':
       *out += padded ? FormatText("{:2}", t.day) : FormatText("{}", t.day);
-      return true;
-    case 'H':
-      two(t.hour);
-      return true;
-    case 'I':
-      two(hour12);
-      return true;
-    case 'M':
-      two(t.minute);
-      return true;
-    case 'S':
-      two(t.second);
-      return true;
-    case 'p':
-      *out += t.hour < 12 ? "AM" : "PM";
       return true;
     case 'j':
       *out += padded ? FormatText("{:03}", t.year_day) : FormatText("{}", t.year_day);
@@ -103,21 +90,56 @@ bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool p
     case 'F':
       *out += FormatText("{}-{:02}-{:02}", t.year, t.month, t.day);
       return true;
+    case 'D':
+      *out += FormatText("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
+      return true;
+    default:
+      return false;
+  }
+}
+
+// A conversion of the time of day, likewise.
+bool AppendTime(const Civil& t, char c, bool padded, std::string* out) {
+  const auto two = [&](unsigned v) {
+    *out += padded ? FormatText("{:02}", v) : FormatText("{}", v);
+  };
+  switch (c) {
+    case 'H':
+      two(t.hour);
+      return true;
+    case 'I':
+      two(t.hour % 12 == 0 ? 12 : t.hour % 12);
+      return true;
+    case 'M':
+      two(t.minute);
+      return true;
+    case 'S':
+      two(t.second);
+      return true;
+    case 'p':
+      *out += t.hour < 12 ? "AM" : "PM";
+      return true;
     case 'T':
       *out += FormatText("{:02}:{:02}:{:02}", t.hour, t.minute, t.second);
       return true;
     case 'R':
       *out += FormatText("{:02}:{:02}", t.hour, t.minute);
       return true;
-    case 'D':
-      *out += FormatText("{:02}/{:02}/{:02}", t.month, t.day, t.year % 100);
-      return true;
+    default:
+      return false;
+  }
+}
+
+// What needs no calendar, likewise.
+bool AppendOther(const TemplateClock& clock, char c, std::string* out) {
+  const unsigned offset = static_cast<unsigned>(std::abs(clock.utc_offset_seconds)) / 60;
+  switch (c) {
     case 's':
       *out += FormatText("{}", clock.unix_seconds);
       return true;
     case 'z':
       *out += FormatText("{}{:02}{:02}", clock.utc_offset_seconds < 0 ? '-' : '+', offset / 60,
-                     offset % 60);
+                         offset % 60);
       return true;
     case 'n':
       *out += '\n';
@@ -131,6 +153,12 @@ bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool p
     default:
       return false;
   }
+}
+
+bool AppendConversion(const TemplateClock& clock, const Civil& t, char c, bool padded,
+                      std::string* out) {
+  return AppendDate(t, c, padded, out) || AppendTime(t, c, padded, out) ||
+         AppendOther(clock, c, out);
 }
 
 }  // namespace

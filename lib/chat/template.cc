@@ -50,10 +50,4 @@ StatusOr<std::vector<TextRun>> ChatTemplate::Render(std::string_view input_json,
   return runs;
 }
 
-std::string JoinRuns(std::span<const TextRun> runs) {
-  std::string out;
-  for (const TextRun& run : runs) out += run.text;
-  return out;
-}
-
 }  // namespace krafla

@@ -71,9 +71,6 @@ class ChatTemplate {
   TemplateLimits limits_;
 };
 
-// The runs' texts, joined.
-std::string JoinRuns(std::span<const TextRun> runs);
-
 }  // namespace krafla
 
 #endif  // KRAFLA_LIB_CHAT_TEMPLATE_H_

@@ -5,6 +5,7 @@
 #include <chrono>
 
 #include "lib/chat/template.h"
+#include "tests/chat/join_runs.h"
 #include "tests/support/catch.h"
 
 namespace krafla {

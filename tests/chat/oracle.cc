@@ -3,6 +3,7 @@
 #include <simdjson.h>
 
 #include "lib/chat/template.h"
+#include "tests/chat/join_runs.h"
 #include "tests/support/catch.h"
 
 namespace krafla {
