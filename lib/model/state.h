@@ -118,7 +118,6 @@ class State {
 
  private:
   void Clear();
-  Status TakePages(size_t first, size_t count);
 
   Memory* memory_ = nullptr;
   KvShape shape_;
