@@ -30,8 +30,8 @@ inline constexpr size_t kAttendPositions = 256;  // positions of an attention bl
 
 // Bytes of one tile-block (16 rows x 32 k): 16 f16 scales, then 64-byte groups in which the 32-bit
 // lane r belongs to row r and holds 4 consecutive k. q8: 8 groups, signed bytes. q4: 4 groups; low
-// nibbles of group j hold k = 8j .. 8j+3, high nibbles k = 8j+4 .. 8j+7; a nibble n stands for n
-// - 8.
+// nibbles of group j hold k = 8j .. 8j+3, high nibbles k = 8j+4 .. 8j+7; a nibble n stands for
+// n - 8.
 inline constexpr size_t kTileBlockQ8 = 32 + 512;
 inline constexpr size_t kTileBlockQ4 = 32 + 256;
 
@@ -65,18 +65,20 @@ struct AttendArgs {
 
 namespace KRAFLA_KERNELS {
 
-// --- identity
-// -------------------------------------------------------------------------------------
-const char* isa_name();  // "avx2"
-const char*
-missing_feature();  // null if this processor and system run this build, else the feature
+// --- identity ---
 
-// --- weights x activations
-// ------------------------------------------------------------------------- Tiles i of [tile_begin,
-// tile_end), tokens t < n_tokens, rows r < 16:  y[t * ldy + 16 * i + r] = acc. Quantised: tile i at
-// w + i * n_blocks * kTileBlockX, x[t * n_blocks + b];
-//   acc = 0; for b ascending: acc = acc + float(isum_b) * (f32(scale_b) * x.d), isum_b exact in
-//   int32.
+// "avx2"
+const char* isa_name();
+// Null if this processor and system run this build, else the feature that they lack.
+const char* missing_feature();
+
+// --- weights x activations ---
+
+// Tiles i of [tile_begin, tile_end), tokens t < n_tokens, rows r < 16:
+//   y[t * ldy + 16 * i + r] = acc.
+// Quantised: tile i at w + i * n_blocks * kTileBlockX, x[t * n_blocks + b];
+//   acc = 0; for b ascending: acc = acc + float(isum_b) * (f32(scale_b) * x.d),
+//   isum_b exact in int32.
 void matmul_q8(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
                const ActBlock* x, size_t n_tokens, float* y, size_t ldy);
 void matmul_q4(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
@@ -103,22 +105,20 @@ void get_row_bf16(const void* w, size_t k, size_t row, float* y);
 //   and amax takes |x| > amax ? |x| : amax, so a NaN never wins and no input is undefined.
 void quantize(const float* x, size_t n, ActBlock* out);
 
-// --- rows of floats
-// ---------------------------------------------------------------------------------
-void rms_norm(
-    const float* x, const float* w, size_t n, float eps,
-    float* y);  // (x * (1 / sqrt(mean(x^2) + eps))) * w; y may be x; mean = reduction / float(n)
+// --- rows of floats ---
+
+// y = (x * (1 / sqrt(mean(x^2) + eps))) * w, mean = reduction / float(n); y may be x.
+void rms_norm(const float* x, const float* w, size_t n, float eps, float* y);
 void add(const float* x, size_t n, float* y);  // y = y + x
 void mul(const float* x, size_t n, float* y);  // y = y * x
-void silu_mul(const float* gate, const float* up, size_t n,
-              float* y);  // (gate * sigmoid(gate)) * up; y may be gate
-void gelu_tanh_mul(const float* gate, const float* up, size_t n,
-                   float* y);  // tanh approximation of GELU(gate), times up
-void gelu_erf_mul(const float* gate, const float* up, size_t n,
-                  float* y);  // exact GELU(gate), times up
+// y = (gate * sigmoid(gate)) * up, GELU(gate) * up by its tanh approximation, and by erf; y may be
+// gate.
+void silu_mul(const float* gate, const float* up, size_t n, float* y);
+void gelu_tanh_mul(const float* gate, const float* up, size_t n, float* y);
+void gelu_erf_mul(const float* gate, const float* up, size_t n, float* y);
 // Split-half rotation in place of n_heads heads ld apart: for j < n_rot / 2
-//   a = x[j], b = x[j + n_rot / 2]:  x[j] = a * cos[j] - b * sin[j],  x[j + n_rot / 2] = b * cos[j]
-//   + a * sin[j].
+//   a = x[j], b = x[j + n_rot / 2]:
+//   x[j] = a * cos[j] - b * sin[j],  x[j + n_rot / 2] = b * cos[j] + a * sin[j].
 void rope(float* x, size_t n_heads, size_t ld, size_t n_rot, const float* cos, const float* sin);
 
 // Elementwise y = f(x), y may be x. Sequences of our own, within 2 ulp (sigmoid: 3 ulp) of the true
@@ -136,28 +136,28 @@ void f16_to_f32(const uint16_t* x, size_t n, float* y);
 void f32_to_bf16(const float* x, size_t n, uint16_t* y);
 void bf16_to_f32(const uint16_t* x, size_t n, float* y);
 
-// --- attention
-// -------------------------------------------------------------------------------------- For each
-// query, over its visible positions p ascending:
-//   s_p = (sum over c ascending of q[c] * k[c][p]) * scale, one accumulator; m = max s_p, a
-//   reduction as above with max(upper, lower) for the sum; e_p = exp(s_p - m); l = reduction of e
-//   over p (lane p % 16 of the block); o[c] = sum over p ascending of e_p * v[p][c], one
-//   accumulator.
+// --- attention ---
+
+// For each query, over its visible positions p ascending:
+//   s_p = (sum over c ascending of q[c] * k[c][p]) * scale, one accumulator, then softcap;
+//   m = max s_p, a reduction as above with max(upper, lower) for the sum;
+//   e_p = exp(s_p - m); l = reduction of e over p (lane p % 16 of the block);
+//   o[c] = sum over p ascending of e_p * v[p][c], one accumulator.
 // f16 pages are widened first. A k page that holds a visible position is read whole, of v only the
 // visible positions; what invisible positions hold, NaN included, has no effect.
 void attend_f32(const AttendArgs& args);
 void attend_f16(const AttendArgs& args);
 // Folds the next block (mb, lb, ob) into (m, l, o) of one query. lb == 0: nothing happens;
-// l == 0: a copy; else M = m > mb ? m : mb, a = exp(m - M), b = exp(mb - M): l = l * a + lb * b, o
-// = o * a + ob * b.
+// l == 0: a copy; else M = m > mb ? m : mb, a = exp(m - M), b = exp(mb - M):
+//   l = l * a + lb * b, o = o * a + ob * b.
 void attend_merge(float mb, float lb, const float* ob, size_t head_dim, float* m, float* l,
                   float* o);
 void attend_finish(float l, size_t head_dim, float* o);  // o = o / l; zeros where l == 0
 
-// --- measurement (ml_bench)
-// ------------------------------------------------------------------------- Reads all with this
-// build's widest loads; returns the sum mod 2^32 of the little-endian 32-bit words, the last one
-// filled up with zeros.
+// --- measurement (ml_bench) ---
+
+// Reads all with this build's widest loads; returns the sum mod 2^32 of the little-endian 32-bit
+// words, the last one filled up with zeros.
 uint64_t measure_read(const void* data, size_t bytes);
 // Independent chains of this build's best int8 multiply-add; returns how many were done.
 uint64_t measure_int8(uint64_t iterations);
