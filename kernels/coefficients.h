@@ -14,8 +14,8 @@ constexpr float kLog2E = 1.44269504f;
 constexpr float kLn2Hi = 0.693145752f;
 constexpr float kLn2Lo = 1.42860677e-06f;
 constexpr float kExpLowest = -87.3f;  // exact zero below: no result is ever denormal
-constexpr float kExpHighest =
-    89.0f;  // beyond log(FLT_MAX), still a power of two that two factors make
+// Beyond log(FLT_MAX), and still a power of two that two factors make.
+constexpr float kExpHighest = 89.0f;
 constexpr float kExp[] = {0.49999994f, 0.166665211f, 0.0416682921f, 0.00836871564f, 0.00138186978f};
 
 // tanh(x) = x + x z P(z), z = x^2, |x| < kTanhSplit [2^-32]; beyond: 1 - 2 / (exp(2 |x|) + 1).

@@ -31,30 +31,42 @@ Status MakeError(absl::StatusCode code, fmt::format_string<Args...> format, Args
 }
 }  // namespace internal
 
-// Each function: its meaning, and the ABI code it becomes.
+// Each function: the ABI code that it becomes, and its meaning.
 #define KRAFLA_DEFINE_ERROR(Name, kCode)                                                      \
   template <typename... Args>                                                                 \
   Status Name(fmt::format_string<Args...> format, Args&&... args) {                           \
     return internal::MakeError(absl::StatusCode::kCode, format, std::forward<Args>(args)...); \
   }
-KRAFLA_DEFINE_ERROR(ArgumentError,
-                    kInvalidArgument)  // KRAFLA_E_ARGUMENT: the caller's value is bad
-KRAFLA_DEFINE_ERROR(MemoryError, kResourceExhausted)  // KRAFLA_E_MEMORY: an allocation failed
-KRAFLA_DEFINE_ERROR(BudgetError,
-                    kPermissionDenied)      // KRAFLA_E_BUDGET: would exceed the byte budget
-KRAFLA_DEFINE_ERROR(IoError, kUnavailable)  // KRAFLA_E_IO: the system refused a file operation
-KRAFLA_DEFINE_ERROR(FileError, kDataLoss)   // KRAFLA_E_FILE: a file's content is not valid
-KRAFLA_DEFINE_ERROR(UnsupportedError,
-                    kUnimplemented)              // KRAFLA_E_UNSUPPORTED: valid, but not built here
-KRAFLA_DEFINE_ERROR(CpuError, kUnauthenticated)  // KRAFLA_E_CPU: the processor lacks a feature
-KRAFLA_DEFINE_ERROR(CancelledError, kCancelled)  // KRAFLA_E_CANCELLED: told to stop
-KRAFLA_DEFINE_ERROR(CallbackError, kAborted)     // KRAFLA_E_CALLBACK: a host callback said stop
-KRAFLA_DEFINE_ERROR(ContextError, kOutOfRange)   // KRAFLA_E_CONTEXT: does not fit the context
-KRAFLA_DEFINE_ERROR(StateError, kFailedPrecondition)  // KRAFLA_E_STATE: not possible in this state
-KRAFLA_DEFINE_ERROR(NotFoundError, kNotFound)         // KRAFLA_E_NOT_FOUND: no such name or file
-KRAFLA_DEFINE_ERROR(TemplateError, kUnknown)          // KRAFLA_E_TEMPLATE: a chat template failed
-KRAFLA_DEFINE_ERROR(BufferError, kAlreadyExists)  // KRAFLA_E_BUFFER: the caller's buffer is small
-KRAFLA_DEFINE_ERROR(InternalError, kInternal)     // KRAFLA_E_INTERNAL: a fault of this library
+// KRAFLA_E_ARGUMENT: the caller's value is bad
+KRAFLA_DEFINE_ERROR(ArgumentError, kInvalidArgument)
+// KRAFLA_E_MEMORY: an allocation failed
+KRAFLA_DEFINE_ERROR(MemoryError, kResourceExhausted)
+// KRAFLA_E_BUDGET: would exceed the byte budget
+KRAFLA_DEFINE_ERROR(BudgetError, kPermissionDenied)
+// KRAFLA_E_IO: the system refused a file operation
+KRAFLA_DEFINE_ERROR(IoError, kUnavailable)
+// KRAFLA_E_FILE: a file's content is not valid
+KRAFLA_DEFINE_ERROR(FileError, kDataLoss)
+// KRAFLA_E_UNSUPPORTED: valid, but not built here
+KRAFLA_DEFINE_ERROR(UnsupportedError, kUnimplemented)
+// KRAFLA_E_CPU: the processor lacks a feature
+KRAFLA_DEFINE_ERROR(CpuError, kUnauthenticated)
+// KRAFLA_E_CANCELLED: told to stop
+KRAFLA_DEFINE_ERROR(CancelledError, kCancelled)
+// KRAFLA_E_CALLBACK: a host callback said stop
+KRAFLA_DEFINE_ERROR(CallbackError, kAborted)
+// KRAFLA_E_CONTEXT: does not fit the context
+KRAFLA_DEFINE_ERROR(ContextError, kOutOfRange)
+// KRAFLA_E_STATE: not possible in this state
+KRAFLA_DEFINE_ERROR(StateError, kFailedPrecondition)
+// KRAFLA_E_NOT_FOUND: no such name or file
+KRAFLA_DEFINE_ERROR(NotFoundError, kNotFound)
+// KRAFLA_E_TEMPLATE: a chat template failed
+KRAFLA_DEFINE_ERROR(TemplateError, kUnknown)
+// KRAFLA_E_BUFFER: the caller's buffer is small
+KRAFLA_DEFINE_ERROR(BufferError, kAlreadyExists)
+// KRAFLA_E_INTERNAL: a fault of this library
+KRAFLA_DEFINE_ERROR(InternalError, kInternal)
 #undef KRAFLA_DEFINE_ERROR
 
 #define KRAFLA_RETURN_IF_ERROR(expression)   \

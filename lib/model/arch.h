@@ -56,9 +56,9 @@ struct Arch {
   // absent. It gives an array's element count as Integer("<key>.length"), for
   // "tokenizer.ggml.tokens".
   Status (*config_from_gguf)(const KeyValues& values, Config* config);
-  std::vector<TensorSpec> (*tensors)(
-      const Config& config);                    // for a validated config; a tied head is absent
-  NetworkShape (*shape)(const Config& config);  // for a validated config
+  // For a validated config, like the two below. A tied head is absent.
+  std::vector<TensorSpec> (*tensors)(const Config& config);
+  NetworkShape (*shape)(const Config& config);
   StatusOr<std::unique_ptr<Network>> (*build)(const Config& config, const Weights& weights);
 };
 

@@ -33,7 +33,7 @@ class Walk {
 
 ArenaLayout::ArenaLayout(const NetworkShape& shape, size_t max_rows, int64_t context,
                          size_t threads) {
-  const size_t quantized_blocks = (shape.quantized_width + kBlock - 1) / kBlock;
+  const size_t quantized_blocks = BlocksOf(shape.quantized_width);
   max_pairs = (static_cast<size_t>(context) + kAttendPositions - 1) / kAttendPositions;
   Walk walk;
   x = walk.Take(max_rows, PadTo16(shape.n_embd), sizeof(float));

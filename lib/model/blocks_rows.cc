@@ -10,8 +10,6 @@
 namespace krafla::blocks {
 namespace {
 
-size_t BlocksOf(size_t cols) { return (cols + kBlock - 1) / kBlock; }
-
 class EmbedStep final : public Step {
  public:
   explicit EmbedStep(Matrix embed) : embed_(embed) {}

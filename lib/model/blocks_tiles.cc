@@ -17,14 +17,13 @@ Activations From(const Pass& pass, const Matrix& matrix, bool wide, size_t row) 
   Activations in;
   in.x = wide ? pass.wide + row * pass.ld_wide : pass.act + row * pass.ld_act;
   in.ldx = wide ? pass.ld_wide : pass.ld_act;
-  in.blocks = pass.blocks + row * ((matrix.cols + kBlock - 1) / kBlock);
+  in.blocks = pass.blocks + row * BlocksOf(matrix.cols);
   return in;
 }
 
 size_t RowsAtOnce(const Matrix& matrix, size_t n_rows) {
-  const size_t row_bytes = IsQuantized(matrix.format)
-                               ? (matrix.cols + kBlock - 1) / kBlock * sizeof(ActBlock)
-                               : matrix.cols * sizeof(float);
+  const size_t row_bytes = IsQuantized(matrix.format) ? BlocksOf(matrix.cols) * sizeof(ActBlock)
+                                                      : matrix.cols * sizeof(float);
   return std::min(n_rows, std::max<size_t>(kActivationBytes / row_bytes, 16));
 }
 

@@ -110,14 +110,8 @@ Status ReadStrings(const MlbFile& file, Config* config) {
   return OkStatus();
 }
 
-// An empty list may come back as a list of any element type.
 Status ReadEndIds(const MlbFile& file, Config* config) {
-  const MetaValue* value = file.Meta(kEndIdsKey);
-  if (value == nullptr) return OkStatus();
-  if (const auto* none = std::get_if<std::vector<double>>(value);
-      none != nullptr && none->empty()) {
-    return OkStatus();
-  }
+  if (file.Meta(kEndIdsKey) == nullptr) return OkStatus();
   KRAFLA_ASSIGN_OR_RETURN(const std::vector<int64_t>* ids,
                           Get<std::vector<int64_t>>(file, kEndIdsKey, "a list of integers"));
   config->end_ids = *ids;

@@ -15,9 +15,8 @@ namespace {
 // between groups of pieces), at least what a hand-over to another thread costs.
 constexpr double kMaxPieceBytes = 2e6;
 constexpr double kMaxPieceMacs = 10e6;
-constexpr double kMinPiece = 0.01;  // of the largest: 20 KB of weights or 100,000 multiply-adds
-constexpr size_t kPiecesPerThread =
-    4;  // so that a late thread does not hold up the others for long
+constexpr double kMinPiece = 0.01;      // of the largest: 20 KB of weights or 100,000 multiply-adds
+constexpr size_t kPiecesPerThread = 4;  // so that a late thread does not hold up the others
 
 struct Pieces {
   size_t grain = 1;

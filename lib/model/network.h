@@ -16,6 +16,7 @@
 namespace krafla {
 
 inline size_t PadTo16(size_t n) { return (n + 15) / 16 * 16; }
+inline size_t BlocksOf(size_t cols) { return (cols + kBlock - 1) / kBlock; }  // quantised
 
 // The sizes from which arena, KV pages and plan follow; Arch::shape gives them for a configuration.
 struct NetworkShape {

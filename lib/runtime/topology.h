@@ -1,7 +1,6 @@
 // What the machine and its container grant this process: CPUs it may run on, physical cores among
 // them, a CPU quota (cgroup v1 or v2), and memory that is still to be had. Every function reads
-// below `root`
-// ("" is the real system), so that tests can lay out machines as folders.
+// below `root` ("" is the real system), so that tests can lay out machines as folders.
 #ifndef KRAFLA_LIB_RUNTIME_TOPOLOGY_H_
 #define KRAFLA_LIB_RUNTIME_TOPOLOGY_H_
 

@@ -71,8 +71,8 @@ class Session {
   StatusOr<bool> Step(int64_t max_us);
   void Abandon();
 
-  Status Truncate(int64_t length,
-                  CutReport* report);  // length <= length(); logits: those after the cut
+  // To length <= this->length(); the logits are those after the cut. report may be null.
+  Status Truncate(int64_t length, CutReport* report);
   StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
 
   // May be called from any thread; the running call, or else the next one, returns CancelledError.
