@@ -1,6 +1,5 @@
 // krafla_sampler_*. Stages and parameters come by name from the library's own table (AllStages), so
 // a new stage needs no new function here.
-#include <string>
 #include <vector>
 
 #include "capi/guard.h"

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <string>
-#include <utility>
 
 namespace krafla {
 namespace {

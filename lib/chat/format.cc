@@ -4,7 +4,6 @@
 
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 
 #include "lib/chat/access.h"
 #include "lib/chat/characters.h"

@@ -2,7 +2,6 @@
 // **, unary sign, postfix (attribute, index, call), filters and tests: those of Jinja, not of
 // Python.
 #include <charconv>
-#include <cmath>
 
 #include "lib/base/utf8.h"
 #include "lib/chat/parser.h"

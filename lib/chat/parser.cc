@@ -1,8 +1,6 @@
 // Token handling and node building of the parser.
 #include "lib/chat/parser.h"
 
-#include <algorithm>
-
 namespace krafla::chat {
 
 Parser::Parser(std::vector<Token> tokens, uint32_t max_depth)

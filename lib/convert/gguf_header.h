@@ -3,9 +3,7 @@
 #ifndef KRAFLA_LIB_CONVERT_GGUF_HEADER_H_
 #define KRAFLA_LIB_CONVERT_GGUF_HEADER_H_
 
-#include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -3,7 +3,7 @@
 #ifndef KRAFLA_LIB_CONVERT_PLAN_H_
 #define KRAFLA_LIB_CONVERT_PLAN_H_
 
-#include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/status.h"

@@ -2,7 +2,6 @@
 #ifndef KRAFLA_LIB_FILE_MLB_METADATA_H_
 #define KRAFLA_LIB_FILE_MLB_METADATA_H_
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>

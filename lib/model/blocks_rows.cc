@@ -1,6 +1,5 @@
 // Steps whose items are rows: embedding, rotary tables, norm and quantisation.
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "kernels/kernels.h"

@@ -3,8 +3,6 @@
 #include "lib/model/config.h"
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <string_view>
 #include <variant>
 

@@ -13,7 +13,6 @@
 #include <chrono>
 #include <climits>
 #include <cstdio>
-#include <cstring>
 #include <vector>
 
 #include "lib/base/float_mode.h"

@@ -3,7 +3,6 @@
 // repeat, \uHHHH is a code point, and a class may hold classes and intersections (refused: no
 // tokenizer known to us uses them).
 #include <cctype>
-#include <iterator>
 #include <string>
 #include <vector>
 

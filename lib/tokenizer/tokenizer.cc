@@ -2,7 +2,6 @@
 // post-processor. Each stage has its own file; here they are joined and the ids collected.
 #include "lib/tokenizer/tokenizer.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "lib/base/utf8.h"

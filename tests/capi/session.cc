@@ -2,7 +2,6 @@
 // one thread at a time, cancel, budgets, and text in whole code points.
 #include <fenv.h>
 
-#include <atomic>
 #include <cstring>
 #include <string>
 #include <thread>

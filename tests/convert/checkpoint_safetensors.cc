@@ -1,5 +1,4 @@
 // The safetensors parser: as strict as the reference implementation.
-#include <cstring>
 #include <random>
 
 #include "lib/convert/safetensors.h"

@@ -2,8 +2,6 @@
 // recurrent state that reads A and writes B.
 #include "lib/model/driver.h"
 
-#include <cstring>
-
 #include "tests/model/tiny_model.h"
 #include "tests/support/catch.h"
 

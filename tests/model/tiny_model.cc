@@ -4,7 +4,6 @@
 #include <simdjson.h>
 
 #include <bit>
-#include <cmath>
 #include <cstring>
 
 #include "lib/file/mlb_writer.h"

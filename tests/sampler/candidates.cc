@@ -2,7 +2,6 @@
 // values.
 #include "lib/sampler/candidates.h"
 
-#include <cmath>
 #include <limits>
 
 #include "tests/support/catch.h"

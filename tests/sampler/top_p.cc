@@ -1,6 +1,5 @@
 // top_p: its distribution, the token that crosses p, and a vocabulary that needs several pieces
 // sorted.
-#include <cmath>
 #include <set>
 
 #include "tests/sampler/distribution.h"

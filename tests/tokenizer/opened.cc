@@ -2,7 +2,6 @@
 #include "tests/tokenizer/opened.h"
 
 #include <fstream>
-#include <iterator>
 
 #include "lib/convert/tokenizer_json.h"
 #include "tests/support/catch.h"
