@@ -2,6 +2,7 @@
  *
  * Objects: a runtime (threads, memory, log), models, tokenizers, chat templates, sessions,
  * samplers. Rules that hold everywhere:
+ * - `since n` names the ABI in which a declaration appeared; it is 1 where nothing is said.
  * - A function returns KRAFLA_OK, a positive notice or a negative code; krafla_error_message() then
  * says what, where, got, wanted. A failed call leaves its objects as they were. Every function may
  * also return KRAFLA_E_ARGUMENT (a NULL or absurd argument), KRAFLA_E_MEMORY and KRAFLA_E_INTERNAL.
@@ -137,16 +138,15 @@ KRAFLA_API int32_t krafla_runtime_get_info(const krafla_runtime *runtime,
 
 enum {
   KRAFLA_LOAD_MAP = 0, /* use the file in place; it must not be truncated while it is open */
-  KRAFLA_LOAD_READ =
-      1 /* copy the weights into the runtime's memory; the file may change afterwards */
+  KRAFLA_LOAD_READ = 1 /* copy the weights into the runtime's memory: the file may change then */
 };
 
 typedef struct krafla_model_options {
   size_t struct_size;
   int32_t load; /* KRAFLA_LOAD_*; memory and callbacks ignore it */
   int32_t unused;
-  int (*progress)(void *user, uint64_t done,
-                  uint64_t total); /* bytes; non-zero: KRAFLA_E_CALLBACK */
+  /* In bytes; non-zero: KRAFLA_E_CALLBACK. */
+  int (*progress)(void *user, uint64_t done, uint64_t total);
   void *user;
 } krafla_model_options;
 #define KRAFLA_MODEL_OPTIONS_INIT \
@@ -277,8 +277,8 @@ KRAFLA_API int32_t krafla_tokenizer_is_special(const krafla_tokenizer *tokenizer
 /* --- chat template --- */
 
 /* From a model or a tokenizer's file (KRAFLA_E_NOT_FOUND where it has none), from Jinja source, or
- * a built-in one: "chatml" "qwen" "llama3" "llama2" "mistral". Also KRAFLA_E_TEMPLATE with the
- * line. since 1 */
+ * a built-in one: "chatml" "gemma" "llama2" "llama3" "mistral" "qwen". Also KRAFLA_E_TEMPLATE with
+ * the line. since 1 */
 KRAFLA_API int32_t krafla_template_from_model(krafla_template **out, const krafla_model *model);
 KRAFLA_API int32_t krafla_template_from_tokenizer(krafla_template **out,
                                                   const krafla_tokenizer *tokenizer);
@@ -363,8 +363,8 @@ typedef struct krafla_append_options {
   /* KRAFLA_LOGITS_ALL: each position's row [n_vocab] in ascending order; non-zero:
    * KRAFLA_E_CALLBACK. */
   int (*on_logits)(void *user, int64_t position, const float *row, size_t n_vocab);
-  int (*on_progress)(void *user, int64_t done,
-                     int64_t total); /* positions; non-zero: KRAFLA_E_CALLBACK */
+  /* In positions; non-zero: KRAFLA_E_CALLBACK. */
+  int (*on_progress)(void *user, int64_t done, int64_t total);
   void *user;
 } krafla_append_options;
 #define KRAFLA_APPEND_OPTIONS_INIT \
@@ -453,8 +453,8 @@ typedef struct krafla_token {
   int32_t id;
   int32_t unused;
   int64_t position;
-  const char
-      *text; /* whole code points that became complete with this token; valid in the callback */
+  /* Whole code points that became complete with this token; valid in the callback. */
+  const char *text;
   size_t text_length; /* may be 0 */
 } krafla_token;
 

@@ -23,10 +23,10 @@ typedef struct krafla_convert_options {
   const char *input;  /* paths and names here are terminated UTF-8 */
   const char *output; /* written under a temporary name, synced, renamed; never the input */
   const char *wtype;  /* "f32" "bf16" "f16" "q8" "q4"; NULL: "q8" */
-  const char
-      *q8; /* comma-separated exceptions kept at q8: q k v o gate up down embed head; NULL: none */
-  int (*progress)(void *user, uint64_t done,
-                  uint64_t total); /* bytes written; non-zero: KRAFLA_E_CALLBACK */
+  /* Comma-separated exceptions kept at q8: q k v o gate up down embed head; NULL: none. */
+  const char *q8;
+  /* In bytes written; non-zero: KRAFLA_E_CALLBACK. */
+  int (*progress)(void *user, uint64_t done, uint64_t total);
   void *user;
 } krafla_convert_options;
 #define KRAFLA_CONVERT_OPTIONS_INIT \
