@@ -2,6 +2,7 @@
 #include <cstring>
 #include <functional>
 #include <random>
+#include <span>
 
 #include "lib/convert/gguf.h"
 #include "lib/quant/half.h"
@@ -17,20 +18,28 @@ Status OpenBytes(const std::string& bytes) {
   return gguf.ok() ? checkpoint.Finish() : gguf.status();
 }
 
-TEST_CASE("a GGUF's lies are refused by name", "[convert]") {
-  struct Case {
-    const char* message;
-    std::function<void(GgufCraft*)> change;
-  };
+// What one change to a right file must be refused with.
+struct Case {
+  const char* message;
+  std::function<void(GgufCraft*)> change;
+};
+
+void CheckRefused(std::span<const Case> cases) {
+  REQUIRE(OpenBytes(LlamaGguf().Bytes()).ok());
+  for (const Case& c : cases) {
+    GgufCraft gguf = LlamaGguf();
+    c.change(&gguf);
+    const Status status = OpenBytes(gguf.Bytes());
+    CAPTURE(c.message, std::string(Message(status)));
+    CHECK(!status.ok());
+    CHECK(Message(status).find(c.message) != std::string_view::npos);
+  }
+}
+
+TEST_CASE("a GGUF's lies about tensors are refused by name", "[convert]") {
   const auto q = [](GgufCraft* f) { return f->Find("blk.1.attn_q.weight"); };
   const uint64_t max = INT64_MAX;
   const Case cases[] = {
-      {"not a GGUF", [](GgufCraft* f) { f->magic = "GGML"; }},
-      {"version 1", [](GgufCraft* f) { f->version = 1; }},
-      {"version 4", [](GgufCraft* f) { f->version = 4; }},
-      {"big-endian", [](GgufCraft* f) { f->version = 3u << 24; }},
-      {"limit 32768", [](GgufCraft* f) { f->extra_tensors = ~uint64_t{0} >> 1; }},
-      {"limit 16384", [](GgufCraft* f) { f->extra_values = ~uint64_t{0} >> 1; }},
       {"attn_q.weight: dimension 0",
        [=](GgufCraft* f) {
          q(f)->dims = {max + 1, 2};
@@ -68,6 +77,18 @@ TEST_CASE("a GGUF's lies are refused by name", "[convert]") {
       {"overlap", [=](GgufCraft* f) { q(f)->offset_shift = -128; }},
       {"tensor name", [=](GgufCraft* f) { q(f)->name = std::string(300, 'x'); }},
       {"empty or not UTF-8", [=](GgufCraft* f) { q(f)->name = ""; }},
+  };
+  CheckRefused(cases);
+}
+
+TEST_CASE("a GGUF's lies about itself and its keys are refused by name", "[convert]") {
+  const Case cases[] = {
+      {"not a GGUF", [](GgufCraft* f) { f->magic = "GGML"; }},
+      {"version 1", [](GgufCraft* f) { f->version = 1; }},
+      {"version 4", [](GgufCraft* f) { f->version = 4; }},
+      {"big-endian", [](GgufCraft* f) { f->version = 3u << 24; }},
+      {"limit 32768", [](GgufCraft* f) { f->extra_tensors = ~uint64_t{0} >> 1; }},
+      {"limit 16384", [](GgufCraft* f) { f->extra_values = ~uint64_t{0} >> 1; }},
       {"empty or not UTF-8", [](GgufCraft* f) { f->SetU32("", 1); }},
       {"empty or not UTF-8", [](GgufCraft* f) { f->SetU32("\xff", 1); }},
       {"key a comes twice",
@@ -95,15 +116,7 @@ TEST_CASE("a GGUF's lies are refused by name", "[convert]") {
        }},
       {"limit", [](GgufCraft* f) { f->SetBytes("a", GgufType::kString, std::string(8, '\x7f')); }},
   };
-  REQUIRE(OpenBytes(LlamaGguf().Bytes()).ok());
-  for (const Case& c : cases) {
-    GgufCraft gguf = LlamaGguf();
-    c.change(&gguf);
-    const Status status = OpenBytes(gguf.Bytes());
-    CAPTURE(c.message, std::string(Message(status)));
-    CHECK(!status.ok());
-    CHECK(Message(status).find(c.message) != std::string_view::npos);
-  }
+  CheckRefused(cases);
 }
 
 TEST_CASE("a tensor of no elements loads", "[convert]") {
