@@ -1,4 +1,5 @@
-// krafla::Error and the calls that throw it. Part of krafla.hpp; C++17.
+// krafla::Error and the call that throws it: the one place where a code of the C ABI becomes an
+// exception. Part of krafla.hpp; C++17.
 #ifndef KRAFLA_ERROR_HPP_
 #define KRAFLA_ERROR_HPP_
 

@@ -1,4 +1,5 @@
-// krafla::Runtime and krafla::Model. Part of krafla.hpp; C++17.
+// krafla::Runtime and krafla::Model: move-only owners, freed in any order. Part of krafla.hpp;
+// C++17.
 #ifndef KRAFLA_MODEL_HPP_
 #define KRAFLA_MODEL_HPP_
 

@@ -1,4 +1,5 @@
-// krafla::Session. Part of krafla.hpp; C++17.
+// krafla::Session. What a callback throws ends the call and is thrown on to the caller: nothing
+// passes through the C ABI. Part of krafla.hpp; C++17.
 #ifndef KRAFLA_SESSION_HPP_
 #define KRAFLA_SESSION_HPP_
 

@@ -1,4 +1,5 @@
-// What the avx2 build needs, in the order in which a lack is reported.
+// What the avx2 build needs, in the order in which a lack is reported. A header, so that the test
+// can judge machines that it does not run on.
 #ifndef KRAFLA_KERNELS_AVX2_CPU_H_
 #define KRAFLA_KERNELS_AVX2_CPU_H_
 

@@ -1,4 +1,5 @@
-// Conversions of rows between f32, f16 and bf16.
+// Conversions of rows between f32, f16 and bf16. f16 is the instruction set's own where it has one;
+// bf16 is done with integers, since few have it.
 #include "kernels/generic/loops.h"
 
 namespace krafla::KRAFLA_KERNELS {

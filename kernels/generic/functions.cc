@@ -1,4 +1,5 @@
-// The float functions over rows.
+// The float functions over rows. The sequences stand in functions.h, since products and attention
+// use them too; here are only the loops.
 #include "kernels/generic/functions.h"
 
 #include "kernels/generic/loops.h"

@@ -1,4 +1,5 @@
-// f32, f16 and bf16 weights x activations: the reference formats. Lanes are rows.
+// f32, f16 and bf16 weights x activations: the reference formats. Lanes are rows, so no sum crosses
+// lanes; several tokens share each load of weights, with one accumulator an output as ever.
 #include "kernels/generic/loops.h"
 
 namespace krafla::KRAFLA_KERNELS {

@@ -1,4 +1,5 @@
-// 8-bit weights x activations.
+// 8-bit weights x activations. Codes are signed, so nothing has to come off the integer sum; how a
+// set without signed products gets them is its vec.h's affair (SumI8).
 #include "kernels/generic/matmul_quant.h"
 
 namespace krafla::KRAFLA_KERNELS {

@@ -1,4 +1,5 @@
-// Activations into blocks of 32 signed bytes.
+// Activations into blocks of 32 signed bytes. The largest magnitude is the same in any order, and
+// min and max have their operands in the scalar's order, so that a NaN becomes the same code.
 #include "kernels/generic/functions.h"
 #include "kernels/generic/loops.h"
 

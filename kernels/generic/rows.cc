@@ -1,4 +1,5 @@
-// Rows of floats: norm, sums, products, gated activations, rotation.
+// Rows of floats: norm, sums, products, gated activations, rotation. A reduction keeps 16 partial
+// sums in as many vectors as they need and folds them by one tree (loops.h).
 #include "kernels/generic/functions.h"
 #include "kernels/generic/loops.h"
 

@@ -1,4 +1,5 @@
-// One block of attention, its merge into what came before, and the final division.
+// One block of attention, its merge into what came before, and the final division: the meaning, one
+// query and one channel at a time. What a query computes does not depend on its company.
 #include "kernels/scalar/convert.h"
 #include "kernels/scalar/functions.h"
 

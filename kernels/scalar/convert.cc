@@ -1,4 +1,5 @@
-// Conversions of rows between f32, f16 and bf16.
+// Conversions of rows between f32, f16 and bf16: the meaning, in integers (convert.h), so that a
+// build with conversion instructions has something to equal.
 #include "kernels/scalar/convert.h"
 
 namespace krafla::KRAFLA_KERNELS {

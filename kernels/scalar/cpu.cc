@@ -1,4 +1,5 @@
-// The scalar build runs wherever the program itself does.
+// The scalar build runs wherever the program itself does: it has no instructions beyond the
+// baseline.
 #include "kernels/kernels.h"
 
 namespace krafla::KRAFLA_KERNELS {

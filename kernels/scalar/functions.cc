@@ -1,4 +1,5 @@
-// The float functions over rows; their meaning is in functions.h.
+// The float functions over rows: the meaning. What each one is stands in functions.h; here are only
+// the loops.
 #include "kernels/scalar/functions.h"
 
 namespace krafla::KRAFLA_KERNELS {

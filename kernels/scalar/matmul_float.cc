@@ -1,4 +1,5 @@
-// f32, f16 and bf16 weights x activations: the reference formats.
+// f32, f16 and bf16 weights x activations, the reference formats: the meaning. One accumulator an
+// output, k ascending; the product is rounded before it is added.
 #include "kernels/scalar/convert.h"
 
 namespace krafla::KRAFLA_KERNELS {

@@ -1,4 +1,5 @@
-// 4-bit weights x activations.
+// 4-bit weights x activations: the meaning. Codes are made signed before they are multiplied;
+// faster builds take the 8 off afterwards, which integers allow.
 #include "kernels/scalar/matmul_quant.h"
 
 namespace krafla::KRAFLA_KERNELS {

@@ -1,4 +1,5 @@
-// 8-bit weights x activations.
+// 8-bit weights x activations: the meaning. All of -128 .. 127 are legal codes, since foreign files
+// may hold them.
 #include "kernels/scalar/matmul_quant.h"
 
 namespace krafla::KRAFLA_KERNELS {

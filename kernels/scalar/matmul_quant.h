@@ -1,4 +1,6 @@
-// Tiles of quantised weights x blocks of activations, the plain loop for any block layout.
+// Tiles of quantised weights x blocks of activations, the plain loop for any block layout. Integer
+// sums inside a block are exact; blocks add up in ascending order, which is what every build must
+// keep.
 #ifndef KRAFLA_KERNELS_SCALAR_MATMUL_QUANT_H_
 #define KRAFLA_KERNELS_SCALAR_MATMUL_QUANT_H_
 

@@ -1,4 +1,5 @@
-// Activations into blocks of 32 signed bytes.
+// Activations into blocks of 32 signed bytes: the meaning. Whatever comes in, NaN included, becomes
+// a defined code.
 #include "kernels/scalar/functions.h"
 
 namespace krafla::KRAFLA_KERNELS {

@@ -1,4 +1,5 @@
-// Rows of floats: norm, sums, products, gated activations, rotation.
+// Rows of floats: norm, sums, products, gated activations, rotation. The meaning, with the 16
+// partial sums of every reduction written out.
 #include "kernels/scalar/functions.h"
 
 namespace krafla::KRAFLA_KERNELS {

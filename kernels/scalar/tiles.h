@@ -1,4 +1,5 @@
-// Where a code lies in a tile-block of 16 rows x 32 k (kernels.h has the layouts in words).
+// Where a code lies in a tile-block of 16 rows x 32 k (kernels.h has the layouts in words), looked
+// up one code at a time: products and get_row share this one description of the layout.
 #ifndef KRAFLA_KERNELS_SCALAR_TILES_H_
 #define KRAFLA_KERNELS_SCALAR_TILES_H_
 

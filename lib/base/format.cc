@@ -1,4 +1,5 @@
-// See format.h. Header-only fmt, so that the library carries no dependency on a shared fmt.
+// See format.h. Header-only fmt, so that the library needs no shared fmt when it runs; this is the
+// one file that pays for compiling it.
 #define FMT_HEADER_ONLY 1
 #include "lib/base/format.h"
 

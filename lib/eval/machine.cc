@@ -1,4 +1,5 @@
-// See machine.h.
+// See machine.h. Each rate is the best of several passes: what a machine can do, not what it did
+// while it was busy with something else.
 #include "lib/eval/machine.h"
 
 #include <sys/mman.h>

@@ -1,4 +1,5 @@
-// See perplexity.h.
+// See perplexity.h. Rows are scored as they come, so that no chunk's logits are ever kept together;
+// sums are double, by lib/base/math.h, so that the figure is the same on every machine.
 #include "lib/eval/perplexity.h"
 
 #include <vector>

@@ -82,7 +82,6 @@ class StreamDecoder {
       : tokenizer_(tokenizer), skip_special_(skip_special) {}
   // Appends the token's bytes to *text; unchanged on failure.
   Status Push(int32_t id, std::string* text);
-  void Reset() { *this = StreamDecoder(tokenizer_, skip_special_); }
 
  private:
   const Tokenizer* tokenizer_;
