@@ -22,8 +22,8 @@ namespace krafla {
 namespace {
 
 constexpr int32_t kMaxThreads = 1024;
-constexpr size_t kStackBytes = size_t{1}
-                               << 20;  // sanitizers need room; untouched pages cost nothing
+// Sanitizers need room; untouched pages cost nothing.
+constexpr size_t kStackBytes = size_t{1} << 20;
 // Longer than the serial stretches between the jobs of one token, shorter than anyone would notice.
 constexpr std::chrono::nanoseconds kSpinTime = std::chrono::microseconds(40);
 
