@@ -15,8 +15,8 @@ namespace krafla {
 namespace {
 
 constexpr uint64_t kMappedBytes = uint64_t{1} << 20;  // from here on a mapping of its own
-constexpr uint64_t kHugePageBytes = uint64_t{4}
-                                    << 20;  // two huge pages: below, alignment leaves none
+// Two huge pages: of less, alignment leaves none.
+constexpr uint64_t kHugePageBytes = uint64_t{4} << 20;
 constexpr size_t kMaxAlignment = 4096;
 
 void* AllocateFromSystem(size_t bytes, size_t alignment, MemoryKind kind) {

@@ -4,6 +4,7 @@
 #define KRAFLA_LIB_SESSION_JOB_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/base/status.h"

@@ -1,10 +1,9 @@
 // A driver for oracle.py: JSON lines on stdin and stdout, as `ml_eval tokenize` speaks them, with
 // pieces and timing on top.
-//   tokenize_lines --json tokenizer.json | --gguf dump.json    (dump.json: GgufTokenizerData as
-//   JSON)
-// {"text", "special": false, "parse_special": false} or {"pieces": [["text", true], ...]} ->
-// {"ids"}
-// {"decode": [ids]} -> {"hex"}; an error gives {"error"}.
+//   tokenize_lines --json tokenizer.json
+//   tokenize_lines --gguf dump.json        GgufTokenizerData as JSON
+// {"text", "special": false, "parse_special": false} gives {"ids"}, and so does
+// {"pieces": [["text", true], ...]}; {"decode": [ids]} gives {"hex"}; an error gives {"error"}.
 #include <fmt/format.h>
 #include <simdjson.h>
 
