@@ -1,5 +1,6 @@
-// Reads the JSON with simdjson's DOM, whose depth is limited; sequences within sequences are
-// flattened with a list of what is left to read, so nothing here recurses.
+// The model, the added tokens and the post-processor of a tokenizer.json; its other steps are in
+// tokenizer_json_steps.h. simdjson's DOM limits the depth; sequences within sequences are flattened
+// with a list of what is left to read, so nothing here recurses.
 #include "lib/convert/tokenizer_json.h"
 
 #include <simdjson.h>
@@ -10,29 +11,17 @@
 #include <utility>
 #include <vector>
 
+#include "lib/convert/tokenizer_json_steps.h"
 #include "lib/tokenizer/table.h"
 
 namespace krafla {
 namespace {
 
+using namespace tokenizer_json;
+
 using simdjson::dom::array;
 using simdjson::dom::element;
 using simdjson::dom::object;
-
-bool IsNull(const element& parent, std::string_view key) {
-  element value;
-  return parent[key].get(value) != simdjson::SUCCESS || value.is_null();
-}
-
-// The member, or the fallback where it is missing, null or of another type.
-template <typename T>
-T Get(const element& parent, std::string_view key, T fallback) {
-  T value = fallback;
-  if (parent[key].get(value) != simdjson::SUCCESS) return fallback;
-  return value;
-}
-
-std::string_view TypeOf(const element& e) { return Get<std::string_view>(e, "type", ""); }
 
 class Reader {
  public:
@@ -42,12 +31,18 @@ class Reader {
     for (uint32_t id = 0; id < spec_.tokens.size(); ++id) {
       if (spec_.tokens[id].present) all_ids_.emplace(spec_.tokens[id].text, id);
     }
-    KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "normalizer", "normalizers", &Reader::Normalizer));
-    KRAFLA_RETURN_IF_ERROR(
-        ReadProgram(root, "pre_tokenizer", "pretokenizers", &Reader::PreTokenizer));
-    KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "decoder", "decoders", &Reader::Decoder));
+    KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "normalizer", "normalizers", [this](const element& e) {
+      return ReadNormalizer(e, &spec_.normalizer);
+    }));
+    KRAFLA_RETURN_IF_ERROR(ReadProgram(
+        root, "pre_tokenizer", "pretokenizers",
+        [this](const element& e) { return ReadPreTokenizer(e, &spec_.pre_tokenizer); }));
+    KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "decoder", "decoders", [this](const element& e) {
+      return ReadDecoder(e, &spec_.decoder);
+    }));
     if (spec_.decoder.empty()) return Refuse("a tokenizer without a decoder");
-    return ReadProgram(root, "post_processor", "processors", &Reader::PostProcessor);
+    return ReadProgram(root, "post_processor", "processors",
+                       [this](const element& e) { return PostProcessor(e); });
   }
 
   Status ReadConfig(const element& config) {
@@ -69,23 +64,12 @@ class Reader {
     if (spec_.bos_id < 0 && !before_.empty()) spec_.bos_id = static_cast<int32_t>(before_.front());
     if (spec_.eos_id < 0 && !after_.empty()) spec_.eos_id = static_cast<int32_t>(after_.front());
     for (uint32_t id : before_)
-      AddStep(&spec_.post_processor, {StepKind::kAddBefore, 0, id, "", ""});
-    for (uint32_t id : after_) AddStep(&spec_.post_processor, {StepKind::kAddAfter, 0, id, "", ""});
+      spec_.post_processor.push_back({StepKind::kAddBefore, 0, id, "", ""});
+    for (uint32_t id : after_) spec_.post_processor.push_back({StepKind::kAddAfter, 0, id, "", ""});
     return std::move(spec_);
   }
 
  private:
-  using StepReader = Status (Reader::*)(const element&);
-
-  static Status Bad(std::string_view what) { return FileError("tokenizer.json: {}", what); }
-  static Status Refuse(std::string_view what) {
-    return UnsupportedError("tokenizer.json: {} is not supported", what);
-  }
-  static Status RefuseType(std::string_view where, const element& e) {
-    return UnsupportedError("tokenizer.json: {} {} is not supported", where, TypeOf(e));
-  }
-  static void AddStep(std::vector<Step>* steps, Step step) { steps->push_back(std::move(step)); }
-
   Status SetToken(uint64_t id, std::string_view text, bool in_model) {
     if (id >= kMaxTokens) {
       return FileError("tokenizer.json: token \"{}\" has id {}, want less than {}", text, id,
@@ -201,8 +185,9 @@ class Reader {
   }
 
   // Calls read for every step of a program, in order, through nested Sequences.
-  Status ReadProgram(const element& root, std::string_view key, std::string_view list_key,
-                     StepReader read) {
+  template <typename ReadStep>
+  static Status ReadProgram(const element& root, std::string_view key, std::string_view list_key,
+                            ReadStep read) {
     if (IsNull(root, key)) return OkStatus();
     std::vector<element> left;
     left.push_back(root[key].value_unsafe());
@@ -212,7 +197,7 @@ class Reader {
       left.pop_back();
       if (++n_seen > 4 * kMaxSteps) return FileError("tokenizer.json: {}: too many steps", key);
       if (TypeOf(step) != "Sequence") {
-        KRAFLA_RETURN_IF_ERROR((this->*read)(step));
+        KRAFLA_RETURN_IF_ERROR(read(step));
         continue;
       }
       array list;
@@ -222,141 +207,6 @@ class Reader {
       const size_t first = left.size();
       for (const element& e : list) left.push_back(e);
       std::reverse(left.begin() + static_cast<ptrdiff_t>(first), left.end());
-    }
-    return OkStatus();
-  }
-
-  // {"String": ...} or {"Regex": ...}.
-  static Status ReadPattern(const element& step, bool* is_regex, std::string* text) {
-    element pattern;
-    std::string_view value;
-    if (step["pattern"].get(pattern) != simdjson::SUCCESS) return Bad("a step without pattern");
-    *is_regex = pattern["Regex"].get(value) == simdjson::SUCCESS;
-    if (!*is_regex && pattern["String"].get(value) != simdjson::SUCCESS) {
-      return Bad("a pattern that is neither String nor Regex");
-    }
-    *text = value;
-    return OkStatus();
-  }
-
-  Status Normalizer(const element& e) {
-    const std::string_view type = TypeOf(e);
-    std::vector<Step>& out = spec_.normalizer;
-    if (type == "NFC") {
-      AddStep(&out, {StepKind::kNfc, 0, 0, "", ""});
-    } else if (type == "NFD") {
-      AddStep(&out, {StepKind::kNfd, 0, 0, "", ""});
-    } else if (type == "NFKC") {
-      AddStep(&out, {StepKind::kNfkc, 0, 0, "", ""});
-    } else if (type == "NFKD") {
-      AddStep(&out, {StepKind::kNfkd, 0, 0, "", ""});
-    } else if (type == "Replace") {
-      bool is_regex;
-      Step step{StepKind::kReplace, 0, 0, "", std::string(Get<std::string_view>(e, "content", ""))};
-      KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
-      if (is_regex) return Refuse("normalizer Replace with a Regex");
-      AddStep(&out, std::move(step));
-    } else if (type == "Prepend") {
-      AddStep(&out,
-              {StepKind::kPrepend, 0, 0, std::string(Get<std::string_view>(e, "prepend", "")), ""});
-    } else if (type == "Strip") {
-      const uint32_t flags = (Get<bool>(e, "strip_left", true) ? kStripLeft : 0) |
-                             (Get<bool>(e, "strip_right", true) ? kStripRight : 0);
-      AddStep(&out, {StepKind::kStrip, flags, 0, "", ""});
-    } else {
-      return RefuseType("normalizer", e);
-    }
-    return OkStatus();
-  }
-
-  static Status ReadPrependScheme(const element& e, uint32_t* scheme) {
-    const auto name = Get<std::string_view>(
-        e, "prepend_scheme", Get<bool>(e, "add_prefix_space", true) ? "always" : "never");
-    if (name == "always") {
-      *scheme = static_cast<uint32_t>(PrependScheme::kAlways);
-    } else if (name == "first") {
-      *scheme = static_cast<uint32_t>(PrependScheme::kFirst);
-    } else if (name == "never") {
-      *scheme = static_cast<uint32_t>(PrependScheme::kNever);
-    } else {
-      return UnsupportedError("tokenizer.json: prepend_scheme {} is not supported", name);
-    }
-    return OkStatus();
-  }
-
-  Status PreTokenizer(const element& e) {
-    const std::string_view type = TypeOf(e);
-    std::vector<Step>& out = spec_.pre_tokenizer;
-    if (type == "ByteLevel") {
-      const uint32_t flags = (Get<bool>(e, "add_prefix_space", true) ? kAddPrefixSpace : 0) |
-                             (Get<bool>(e, "use_regex", true) ? kUseRegex : 0);
-      AddStep(&out, {StepKind::kByteLevel, flags, 0, "", ""});
-    } else if (type == "Digits") {
-      const bool individual = Get<bool>(e, "individual_digits", false);
-      AddStep(&out, {StepKind::kDigits, individual ? kIndividualDigits : 0, 0, "", ""});
-    } else if (type == "Split") {
-      return SplitStep(e);
-    } else if (type == "Metaspace") {
-      Step step{StepKind::kMetaspace, Get<bool>(e, "split", true) ? kMetaspaceSplit : 0, 0,
-                std::string(Get<std::string_view>(e, "replacement", "\u2581")), ""};
-      KRAFLA_RETURN_IF_ERROR(ReadPrependScheme(e, &step.arg));
-      AddStep(&out, std::move(step));
-    } else {
-      return RefuseType("pre_tokenizer", e);
-    }
-    return OkStatus();
-  }
-
-  Status SplitStep(const element& e) {
-    constexpr std::pair<std::string_view, SplitBehavior> kBehaviors[] = {
-        {"Removed", SplitBehavior::kRemoved},
-        {"Isolated", SplitBehavior::kIsolated},
-        {"MergedWithPrevious", SplitBehavior::kMergedWithPrevious},
-        {"MergedWithNext", SplitBehavior::kMergedWithNext},
-        {"Contiguous", SplitBehavior::kContiguous}};
-    bool is_regex;
-    Step step{StepKind::kSplitRegex, Get<bool>(e, "invert", false) ? kInvert : 0, kNoEntry, "", ""};
-    KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
-    if (!is_regex) step.kind = StepKind::kSplitLiteral;
-    const auto behavior = Get<std::string_view>(e, "behavior", "");
-    for (const auto& [name, value] : kBehaviors) {
-      if (name == behavior) step.arg = static_cast<uint32_t>(value);
-    }
-    if (step.arg == kNoEntry) {
-      return UnsupportedError("tokenizer.json: Split behavior {} is not supported", behavior);
-    }
-    AddStep(&spec_.pre_tokenizer, std::move(step));
-    return OkStatus();
-  }
-
-  Status Decoder(const element& e) {
-    const std::string_view type = TypeOf(e);
-    std::vector<Step>& out = spec_.decoder;
-    if (type == "ByteLevel") {
-      AddStep(&out, {StepKind::kDecodeByteLevel, 0, 0, "", ""});
-    } else if (type == "ByteFallback") {
-      AddStep(&out, {StepKind::kDecodeByteFallback, 0, 0, "", ""});
-    } else if (type == "Fuse") {
-      AddStep(&out, {StepKind::kDecodeFuse, 0, 0, "", ""});
-    } else if (type == "Replace") {
-      bool is_regex;
-      Step step{StepKind::kDecodeReplace, 0, 0, "",
-                std::string(Get<std::string_view>(e, "content", ""))};
-      KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
-      if (is_regex) return Refuse("decoder Replace with a Regex");
-      AddStep(&out, std::move(step));
-    } else if (type == "Strip") {
-      if (Get<uint64_t>(e, "stop", 0) != 0) return Refuse("decoder Strip at the end");
-      AddStep(&out, {StepKind::kDecodeStrip, 0,
-                     static_cast<uint32_t>(std::min<uint64_t>(Get<uint64_t>(e, "start", 0), 64)),
-                     std::string(Get<std::string_view>(e, "content", " ")), ""});
-    } else if (type == "Metaspace") {
-      Step step{StepKind::kDecodeMetaspace, 0, 0,
-                std::string(Get<std::string_view>(e, "replacement", "\u2581")), ""};
-      KRAFLA_RETURN_IF_ERROR(ReadPrependScheme(e, &step.arg));
-      AddStep(&out, std::move(step));
-    } else {
-      return RefuseType("decoder", e);
     }
     return OkStatus();
   }
