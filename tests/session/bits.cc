@@ -55,104 +55,137 @@ TEST_CASE("threads and batches") {
   }
 }
 
-TEST_CASE("forked, truncated and continued, paused, in company") {
+// Two texts under one kind of model, and their logits row by row.
+struct Trial {
+  explicit Trial(const Kind& k)
+      : kind(k),
+        ids(Ids(kLength, 1, ReadConfig(k.model).n_vocab)),
+        other(Ids(kLength, 2, ReadConfig(k.model).n_vocab)),
+        wanted(Reference(k, ids)),
+        other_wanted(Reference(k, other)),
+        model(OpenTiny(k.model, k.format, MakeRuntime(2))) {}
+
+  std::unique_ptr<Session> New(int64_t batch) const {
+    return NewSession(model, Options(kind, batch));
+  }
+  std::span<const int32_t> all() const { return ids; }
+  std::span<const int32_t> others() const { return other; }
+
+  Kind kind;
+  std::vector<int32_t> ids;
+  std::vector<int32_t> other;
+  std::vector<std::vector<float>> wanted;
+  std::vector<std::vector<float>> other_wanted;
+  std::shared_ptr<const Model> model;
+};
+
+// Not sections: those of one name run once, whatever loop they stand in.
+template <typename Check>
+void ForEachKind(Check check) {
   for (const Kind& kind : kKinds) {
     INFO(kind.model << " " << FormatName(kind.format));
-    const int64_t n_vocab = ReadConfig(kind.model).n_vocab;
-    const auto ids = Ids(kLength, 1, n_vocab);
-    const auto other = Ids(kLength, 2, n_vocab);
-    const auto wanted = Reference(kind, ids);
-    const auto other_wanted = Reference(kind, other);
-    const std::span<const int32_t> all(ids);
-    const auto model = OpenTiny(kind.model, kind.format, MakeRuntime(2));
-
-    SECTION("forked") {
-      for (const size_t at : {1, 31, 32, 40, 290}) {
-        const auto parent = NewSession(model, Options(kind, 64));
-        REQUIRE(parent->Append(all.first(at), {}).ok());
-        auto fork = parent->Fork(0);
-        REQUIRE(fork.ok());
-        CHECK(SameBits((*fork)->logits(), wanted[at - 1]));
-        // Both go on, to different texts; each as if alone.
-        REQUIRE(parent->Append(std::span<const int32_t>(other).first(50), {}).ok());
-        REQUIRE((*fork)->Append(all.subspan(at), {}).ok());
-        CHECK(SameBits((*fork)->logits(), wanted.back()));
-        CutReport report;
-        REQUIRE(parent->Truncate(static_cast<int64_t>(at), &report).ok());
-        CHECK(SameBits(parent->logits(), wanted[at - 1]));
-        REQUIRE(parent->Append(all.subspan(at), {}).ok());
-        CHECK(SameBits(parent->logits(), wanted.back()));
-      }
-    }
-    SECTION("truncated and continued") {
-      const auto session = NewSession(model, Options(kind, 64));
-      REQUIRE(session->Append(other, {}).ok());
-      REQUIRE(session->Truncate(0, nullptr).ok());
-      CHECK(session->logits().empty());
-      REQUIRE(session->Append(ids, {}).ok());
-      for (const int64_t at : {299, 257, 256, 33, 32, 31, 1}) {
-        CutReport report;
-        REQUIRE(session->Truncate(at, &report).ok());
-        CHECK(report.length == at);
-        CHECK(report.reused == at - 1);
-        CHECK(report.recomputed == 1);
-        CHECK(session->length() == at);
-        CHECK(SameBits(session->logits(), wanted[static_cast<size_t>(at) - 1]));
-        REQUIRE(session->Append(std::span<const int32_t>(other).subspan(0, 20), {}).ok());
-        REQUIRE(session->Truncate(at, nullptr).ok());
-        REQUIRE(session->Append(all.subspan(static_cast<size_t>(at)), {}).ok());
-        CHECK(SameBits(session->logits(), wanted.back()));
-      }
-      CutReport report;
-      REQUIRE(session->Truncate(static_cast<int64_t>(kLength), &report).ok());
-      CHECK(report.reused == static_cast<int64_t>(kLength));
-      CHECK(report.recomputed == 0);
-    }
-    SECTION("paused after every work item") {
-      const auto session = NewSession(model, Options(kind, 64));
-      REQUIRE(session->Begin(ids, {}).ok());
-      int steps = 0;
-      while (true) {
-        CHECK(session->length() == 0);
-        auto done = session->Step(0);
-        REQUIRE(done.ok());
-        ++steps;
-        if (*done) break;
-      }
-      CHECK(steps > 50);
-      CHECK(SameBits(session->logits(), wanted.back()));
-    }
-    SECTION("slices of 200 us") {
-      const auto session = NewSession(model, Options(kind, 64));
-      REQUIRE(session->Begin(ids, {}).ok());
-      while (true) {
-        auto done = session->Step(200);
-        REQUIRE(done.ok());
-        if (*done) break;
-      }
-      CHECK(SameBits(session->logits(), wanted.back()));
-    }
-    SECTION("in company") {
-      for (const int64_t batch : {5, 64, 512}) {
-        const auto a = NewSession(model, Options(kind, batch));
-        const auto b = NewSession(model, Options(kind, batch));
-        REQUIRE(b->Append(std::span<const int32_t>(other).first(100), {}).ok());
-        Session* sessions[] = {a.get(), b.get()};
-        const std::span<const int32_t> both[] = {all.first(270),
-                                                 std::span<const int32_t>(other).subspan(100, 150)};
-        REQUIRE(Session::AppendBatch(sessions, both).ok());
-        CHECK(SameBits(a->logits(), wanted[269]));
-        CHECK(SameBits(b->logits(), other_wanted[249]));
-        for (size_t i = 0; i < 30; ++i) {
-          const std::span<const int32_t> next[] = {
-              all.subspan(270 + i, 1), std::span<const int32_t>(other).subspan(250 + i, 1)};
-          REQUIRE(Session::AppendBatch(sessions, next).ok());
-          CHECK(SameBits(a->logits(), wanted[270 + i]));
-          CHECK(SameBits(b->logits(), other_wanted[250 + i]));
-        }
-      }
-    }
+    check(Trial(kind));
   }
+}
+
+TEST_CASE("forked") {
+  ForEachKind([](const Trial& t) {
+    for (const size_t at : {1, 31, 32, 40, 290}) {
+      const auto parent = t.New(64);
+      REQUIRE(parent->Append(t.all().first(at), {}).ok());
+      auto fork = parent->Fork(0);
+      REQUIRE(fork.ok());
+      CHECK(SameBits((*fork)->logits(), t.wanted[at - 1]));
+      // Both go on, to different texts; each as if alone.
+      REQUIRE(parent->Append(t.others().first(50), {}).ok());
+      REQUIRE((*fork)->Append(t.all().subspan(at), {}).ok());
+      CHECK(SameBits((*fork)->logits(), t.wanted.back()));
+      CutReport report;
+      REQUIRE(parent->Truncate(static_cast<int64_t>(at), &report).ok());
+      CHECK(SameBits(parent->logits(), t.wanted[at - 1]));
+      REQUIRE(parent->Append(t.all().subspan(at), {}).ok());
+      CHECK(SameBits(parent->logits(), t.wanted.back()));
+    }
+  });
+}
+
+TEST_CASE("truncated and continued") {
+  ForEachKind([](const Trial& t) {
+    const auto session = t.New(64);
+    REQUIRE(session->Append(t.other, {}).ok());
+    REQUIRE(session->Truncate(0, nullptr).ok());
+    CHECK(session->logits().empty());
+    REQUIRE(session->Append(t.ids, {}).ok());
+    for (const int64_t at : {299, 257, 256, 33, 32, 31, 1}) {
+      CutReport report;
+      REQUIRE(session->Truncate(at, &report).ok());
+      CHECK(report.length == at);
+      CHECK(report.reused == at - 1);
+      CHECK(report.recomputed == 1);
+      CHECK(session->length() == at);
+      CHECK(SameBits(session->logits(), t.wanted[static_cast<size_t>(at) - 1]));
+      REQUIRE(session->Append(t.others().subspan(0, 20), {}).ok());
+      REQUIRE(session->Truncate(at, nullptr).ok());
+      REQUIRE(session->Append(t.all().subspan(static_cast<size_t>(at)), {}).ok());
+      CHECK(SameBits(session->logits(), t.wanted.back()));
+    }
+    CutReport report;
+    REQUIRE(session->Truncate(static_cast<int64_t>(kLength), &report).ok());
+    CHECK(report.reused == static_cast<int64_t>(kLength));
+    CHECK(report.recomputed == 0);
+  });
+}
+
+TEST_CASE("paused after every work item") {
+  ForEachKind([](const Trial& t) {
+    const auto session = t.New(64);
+    REQUIRE(session->Begin(t.ids, {}).ok());
+    int steps = 0;
+    while (true) {
+      CHECK(session->length() == 0);
+      auto done = session->Step(0);
+      REQUIRE(done.ok());
+      ++steps;
+      if (*done) break;
+    }
+    CHECK(steps > 50);
+    CHECK(SameBits(session->logits(), t.wanted.back()));
+  });
+}
+
+TEST_CASE("slices of 200 us") {
+  ForEachKind([](const Trial& t) {
+    const auto session = t.New(64);
+    REQUIRE(session->Begin(t.ids, {}).ok());
+    while (true) {
+      auto done = session->Step(200);
+      REQUIRE(done.ok());
+      if (*done) break;
+    }
+    CHECK(SameBits(session->logits(), t.wanted.back()));
+  });
+}
+
+TEST_CASE("in company") {
+  ForEachKind([](const Trial& t) {
+    for (const int64_t batch : {5, 64, 512}) {
+      const auto a = t.New(batch);
+      const auto b = t.New(batch);
+      REQUIRE(b->Append(t.others().first(100), {}).ok());
+      Session* sessions[] = {a.get(), b.get()};
+      const std::span<const int32_t> both[] = {t.all().first(270), t.others().subspan(100, 150)};
+      REQUIRE(Session::AppendBatch(sessions, both).ok());
+      CHECK(SameBits(a->logits(), t.wanted[269]));
+      CHECK(SameBits(b->logits(), t.other_wanted[249]));
+      for (size_t i = 0; i < 30; ++i) {
+        const std::span<const int32_t> next[] = {t.all().subspan(270 + i, 1),
+                                                 t.others().subspan(250 + i, 1)};
+        REQUIRE(Session::AppendBatch(sessions, next).ok());
+        CHECK(SameBits(a->logits(), t.wanted[270 + i]));
+        CHECK(SameBits(b->logits(), t.other_wanted[250 + i]));
+      }
+    }
+  });
 }
 
 }  // namespace
