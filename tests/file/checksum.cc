@@ -1,8 +1,9 @@
 // XXH64 against published values, whole and in pieces.
+#include "lib/file/checksum.h"
+
 #include <string>
 #include <string_view>
 
-#include "lib/file/checksum.h"
 #include "tests/support/catch.h"
 
 namespace krafla {

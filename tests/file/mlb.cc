@@ -1,12 +1,13 @@
 // What MlbWriter writes, MlbFile reads: mapped, read, from memory; and the output appears whole or
 // not.
+#include "lib/file/mlb.h"
+
 #include <unistd.h>
 
 #include <filesystem>
 #include <string>
 
 #include "include/krafla/version.h"
-#include "lib/file/mlb.h"
 #include "lib/file/mlb_writer.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_folder.h"

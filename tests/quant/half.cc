@@ -1,10 +1,11 @@
 // f16 and bf16 conversions: every 16-bit value comes back, and rounding is to nearest even.
+#include "lib/quant/half.h"
+
 #include <cmath>
 #include <limits>
 #include <random>
 
 #include "kernels/kernels.h"
-#include "lib/quant/half.h"
 #include "tests/support/catch.h"
 
 namespace krafla {
