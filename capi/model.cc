@@ -40,8 +40,14 @@ Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<F
   KRAFLA_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
   auto shared = std::make_shared<capi::SharedModel>();
-  KRAFLA_ASSIGN_OR_RETURN(shared->model, Model::Open(std::move(owner), std::move(file),
-                                                     options.progress, options.user));
+  KRAFLA_ASSIGN_OR_RETURN(shared->model,
+                          Model::Open(owner, std::move(file), options.progress, options.user));
+  const bool in_place = shared->model->file().source().data() != nullptr;
+  owner->Log(LogLevel::kInfo,
+             FormatText("model: {}: {}, {} bytes of weights {}, {} threads, {}",
+                        shared->model->file().source().name(), shared->model->config().arch,
+                        shared->model->weight_bytes(), in_place ? "in place" : "read",
+                        owner->threads().size(), krafla_isa()));
   for (const MetaEntry& entry : shared->model->file().metadata()) {
     shared->metadata.emplace_back(entry.key, MetaText(entry.value));
   }

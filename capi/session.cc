@@ -58,6 +58,8 @@ int32_t krafla_session_create(krafla_session** out, const krafla_model* model,
     auto session = std::make_unique<krafla_session>();
     session->shared = model->shared;
     KRAFLA_ASSIGN_OR_RETURN(session->session, Session::Create(model->shared->model, inner));
+    model->shared->model->runtime()->Log(
+        LogLevel::kDebug, FormatText("session: {} positions", session->session->context()));
     *out = session.release();
     return OkStatus();
   });

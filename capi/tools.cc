@@ -79,6 +79,7 @@ int32_t krafla_measure_perplexity(krafla_perplexity* out, const krafla_model* mo
     KRAFLA_ASSIGN_OR_RETURN(const std::string_view view, capi::ReadString(text, length, "text"));
     krafla_session_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(session_options, "krafla_session_options", &given));
+    if (given.context == 0) given.context = 512;
     KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, capi::ToSessionOptions(given));
     std::shared_ptr<const Tokenizer> used;
     if (tokenizer != nullptr) {

@@ -131,6 +131,25 @@ TEST_CASE("a model opened from memory or through a reader equals the mapped one"
   REQUIRE(refused == nullptr);
 }
 
+TEST_CASE("the host's log function is told what was opened, up to its level") {
+  std::vector<std::pair<int32_t, std::string>> lines;
+  krafla_runtime_options options = KRAFLA_RUNTIME_OPTIONS_INIT;
+  options.threads = 1;
+  options.log_user = &lines;
+  options.log = [](void* user, int32_t level, const char* text, size_t length) {
+    static_cast<decltype(lines)*>(user)->emplace_back(level, std::string(text, length));
+  };
+  krafla_runtime* raw = nullptr;
+  REQUIRE(krafla_runtime_create(&raw, &options) == KRAFLA_OK);
+  RuntimeHandle runtime(raw);
+  ModelHandle model = OpenTiny(runtime.get());
+  SessionHandle session =
+      MakeSession(model.get());  // logged at KRAFLA_LOG_DEBUG, above the default
+  REQUIRE(lines.size() == 1);
+  REQUIRE(lines[0].first == KRAFLA_LOG_INFO);
+  REQUIRE(lines[0].second.find(TinyModelPath()) != std::string::npos);
+}
+
 TEST_CASE("a second thread in the same session is refused") {
   ModelHandle model = OpenTiny();
   SessionHandle session = MakeSession(model.get());
