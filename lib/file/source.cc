@@ -87,6 +87,9 @@ class MappedSource final : public FileSource {
         return UnsupportedError("{}: {} bytes do not fit this {}-bit process; load it by reading",
                                 name(), size_, 8 * sizeof(void*));
       }
+      if (code == ENOMEM) {
+        return MemoryError("{}: {} bytes cannot be mapped: {}", name(), size_, strerror(code));
+      }
       return IoError("{}: {} bytes cannot be mapped: {}", name(), size_, strerror(code));
     }
     data_ = data;

@@ -1,10 +1,13 @@
 // The four sources give the same bytes and the same refusals.
+#include "lib/file/source.h"
+
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <cstring>
 #include <string>
 
-#include "lib/file/source.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_folder.h"
 
@@ -64,6 +67,22 @@ TEST_CASE("sources refuse what is no file", "[file]") {
   CHECK(OpenMapped(std::string(folder / "a") + std::string("\0b", 2)).status().code() ==
         absl::StatusCode::kInvalidArgument);
 }
+
+#if !defined(__SANITIZE_ADDRESS__)  // which takes more address space than the limit
+TEST_CASE("a mapping without address space is a failure of memory", "[file]") {
+  TempFolder folder;
+  WriteWholeFile(folder / "large", "x");
+  REQUIRE(truncate((folder / "large").c_str(), off_t{8} << 30) == 0);  // a hole
+  rlimit before;
+  REQUIRE(getrlimit(RLIMIT_AS, &before) == 0);
+  rlimit small = before;
+  small.rlim_cur = rlim_t{4} << 30;
+  REQUIRE(setrlimit(RLIMIT_AS, &small) == 0);
+  const absl::StatusCode code = OpenMapped(folder / "large").status().code();
+  REQUIRE(setrlimit(RLIMIT_AS, &before) == 0);
+  CHECK(code == absl::StatusCode::kResourceExhausted);
+}
+#endif
 
 TEST_CASE("a file that shrinks while open is an error", "[file]") {
   TempFolder folder;
