@@ -1,6 +1,7 @@
 """ml_eval logits and ppl, ml_bench: files and JSON; bits for any threads and batch."""
 import json
 import math
+import os
 import struct
 import unittest
 
@@ -32,10 +33,25 @@ class Logits(unittest.TestCase):
         self.assertEqual(self.logits(bare, IDS[:100]), want[: 100 * 512 * 4])
         self.assertNotEqual(self.logits(bare, IDS, "--kv", "f16"), want)
 
+    def test_a_failure_keeps_the_file(self):
+        model = FOLDER / "own.mlb"
+        model.write_bytes(self.models["bare.mlb"].read_bytes())
+        for name, make in (("symbolic", os.symlink), ("hard", os.link)):
+            make(model, FOLDER / name)
+        for out in (model, FOLDER / "symbolic", FOLDER / "hard"):
+            result = call("ml_eval", "logits", model, "--ids", "1", "--out", out)
+            self.assertEqual(result.code, 2, result)
+        self.assertEqual(model.read_bytes(), self.models["bare.mlb"].read_bytes())
+        kept = FOLDER / "kept.f32"
+        kept.write_bytes(b"kept")
+        result = call("ml_eval", "logits", model, "--ids", "1,512", "--out", kept)
+        self.assertEqual((result.code, kept.read_bytes()), (2, b"kept"), result)
+        self.assertEqual(call("ml_eval", "logits", model, "--ids", "1", "--out", "/dev/full").code, 1)
+
     def test_a_failure_leaves_no_file(self):
         out = FOLDER / "failed.f32"
         result = call("ml_eval", "logits", self.models["bare.mlb"], "--ids", "1,512", "--out", out)
-        self.assertEqual((result.code, out.exists()), (2, False), result)
+        self.assertEqual((result.code, list(FOLDER.glob("failed*"))), (2, []), result)
         result = call("ml_eval", "logits", self.models["bare.mlb"], "--ids", "1", "--out", FOLDER / "no" / "f")
         self.assertEqual(result.code, 2, result)
 

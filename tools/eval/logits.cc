@@ -1,4 +1,6 @@
-// ml_eval logits: every position's logits, streamed into a file as they are computed.
+// ml_eval logits: every position's logits, streamed into a file as they are computed. The file has
+// a temporary name until it is whole, so that no failure costs a file of that name; a device or
+// pipe is written in place.
 #include <fcntl.h>
 #include <krafla/krafla.h>
 #include <sys/stat.h>
@@ -6,6 +8,7 @@
 
 #include <bit>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
@@ -22,6 +25,12 @@ struct Output {
   int fd;
   int error = 0;
 };
+
+bool SameFile(const struct stat& file, const std::string& path) {
+  struct stat other {};
+  return stat(path.c_str(), &other) == 0 && file.st_dev == other.st_dev &&
+         file.st_ino == other.st_ino;
+}
 
 int WriteRow(void* user, int64_t, const float* row, size_t n_vocab) {
   auto* output = static_cast<Output*>(user);
@@ -57,16 +66,25 @@ ExitCode EvalLogits(const EvalArgs& args) {
   session_args.context = static_cast<int64_t>(args.ids.size());
   if (ExitCode e = CreateSession(session_args, model.get(), &session)) return e;
 
-  const int fd = open(args.out.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  struct stat existing {};
+  const bool exists = stat(args.out.c_str(), &existing) == 0;
+  if (exists && SameFile(existing, args.model.model)) {
+    return Fail(kExitArguments, "{}: the output is the model", args.out);
+  }
+  const bool in_place = exists && !S_ISREG(existing.st_mode);
+  const std::string written =
+      in_place ? args.out : fmt::format("{}.partial-{}", args.out, getpid());
+  const int fd = open(written.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
   if (fd < 0) return Fail(kExitArguments, "{}: {}", args.out, std::strerror(errno));
-  struct stat status {};
-  const bool is_file = fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
   ExitCode exit_code = WriteLogits(args, session.get(), fd);
   if (close(fd) != 0 && exit_code == kExitOk) {
     exit_code = Fail(kExitOther, "{}: {}", args.out, std::strerror(errno));
   }
+  if (!in_place && exit_code == kExitOk && rename(written.c_str(), args.out.c_str()) != 0) {
+    exit_code = Fail(kExitOther, "{}: {}", args.out, std::strerror(errno));
+  }
   if (exit_code != kExitOk) {
-    if (is_file) unlink(args.out.c_str());  // half a file must not pass for a whole one
+    if (!in_place) unlink(written.c_str());
     return exit_code;
   }
   const nlohmann::ordered_json result = {{"tokens", args.ids.size()},
