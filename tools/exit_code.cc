@@ -58,6 +58,7 @@ ExitCode FailWith(int32_t abi_code, std::string_view what) {
 
 int RunProgram(const char* name, int argc, char** argv, ExitCode (*body)(int, char**)) {
   program_name = name;
+  OccupyStandardDescriptors();
   if (krafla_cpu_check() != KRAFLA_OK) return Fail(kExitCpu, "{}", krafla_error_message());
   InstallInterrupt();
   try {

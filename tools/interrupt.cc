@@ -56,6 +56,11 @@ void SetHandler(int signal_number, void (*handler)(int)) {
   sigaction(signal_number, &action, nullptr);
 }
 
+bool Ignored(int signal_number) {
+  struct sigaction action {};
+  return sigaction(signal_number, nullptr, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 }  // namespace
 
 void InstallInterrupt() {
@@ -63,8 +68,9 @@ void InstallInterrupt() {
   if (pipe2(wake_pipe, O_CLOEXEC) == 0) fcntl(wake_pipe[1], F_SETFL, O_NONBLOCK);
   SetHandler(SIGINT, OnInterrupt);
   SetHandler(SIGTERM, OnTerminate);
-  SetHandler(SIGHUP, OnTerminate);
+  if (!Ignored(SIGHUP)) SetHandler(SIGHUP, OnTerminate);  // nohup
   SetHandler(SIGPIPE, SIG_IGN);
+  SetHandler(SIGXFSZ, SIG_IGN);
 }
 
 bool Interrupted() { return interrupts.load() > 0; }

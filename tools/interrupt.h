@@ -12,8 +12,8 @@ struct termios;
 
 namespace krafla::tools {
 
-// Handlers for SIGINT, SIGTERM and SIGHUP; SIGPIPE is ignored, so that writes tell of a closed
-// pipe.
+// Handlers for SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup). SIGPIPE and SIGXFSZ are
+// ignored, so that writes tell of a closed pipe and of a limit on the size of files.
 void InstallInterrupt();
 
 bool Interrupted();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <iostream>
 #include <string_view>
 #include <system_error>
 #include <utility>
@@ -18,6 +19,33 @@ template <typename T>
 bool ParseWhole(std::string_view text, T* value) {
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *value);
   return error == std::errc() && end == text.data() + text.size() && !text.empty();
+}
+
+const CLI::Option* FindOption(const CLI::App& app, const std::string& name) {
+  if (const CLI::Option* own = app.get_option_no_throw(name)) return own;
+  for (const CLI::App* command : app.get_subcommands(nullptr)) {
+    if (const CLI::Option* option = command->get_option_no_throw(name)) return option;
+  }
+  return nullptr;
+}
+
+// "--system=" becomes "--system" and "": CLI11 would take the argument behind it for the value.
+std::vector<std::string> SplitEmptyValues(const CLI::App& app, int argc, char** argv) {
+  std::vector<std::string> args;
+  for (int i = 1; i < argc; ++i) {
+    const std::string arg = argv[i];
+    args.push_back(arg);
+    if (!arg.starts_with('-')) continue;
+    const CLI::Option* option = FindOption(app, arg);
+    if (option != nullptr && option->get_items_expected_min() > 0) {
+      if (++i < argc) args.emplace_back(argv[i]);  // its value, whatever it looks like
+    } else if (arg.starts_with("--") && arg.ends_with('=') &&
+               FindOption(app, arg.substr(0, arg.size() - 1)) != nullptr) {
+      args.back().pop_back();
+      args.emplace_back();
+    }
+  }
+  return args;
 }
 
 std::vector<std::string_view> SplitAtCommas(std::string_view text) {
@@ -128,10 +156,13 @@ CLI::Option* AddChoice(CLI::App& app, const char* flags, std::string* target,
 ExitCode Parse(CLI::App& app, int argc, char** argv, bool* finished) {
   *finished = true;
   try {
-    app.parse(argc, argv);
+    std::vector<std::string> args = SplitEmptyValues(app, argc, argv);
+    std::reverse(args.begin(), args.end());  // as CLI11 wants them
+    app.parse(std::move(args));
   } catch (const CLI::Success& done) {  // --help, --version
     app.exit(done);
-    return kExitOk;
+    std::cout.flush();
+    return std::cout ? kExitOk : Fail(kExitOther, "stdout: cannot be written");
   } catch (const CLI::ParseError& error) {
     // CLI11 would only say that a subcommand is missing.
     const std::vector<std::string> rest = app.remaining();

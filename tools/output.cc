@@ -36,6 +36,14 @@ ExitCode WriteStdout(std::string_view bytes) {
 
 void WriteStderr(std::string_view bytes) { (void)WriteAll(STDERR_FILENO, bytes); }
 
+void OccupyStandardDescriptors() {
+  for (const int fd : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(fd, F_GETFD) >= 0 || errno != EBADF) continue;
+    // The lowest free number is fd itself, as those below it are taken; opened the wrong way round.
+    (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+  }
+}
+
 bool WaitForInput(int fd) {
   // Woken now and then, because a signal may come just before the wait, or to another thread.
   constexpr int kWakeMs = 100;

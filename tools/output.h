@@ -19,6 +19,10 @@ ExitCode WriteStdout(std::string_view bytes);
 // To stderr, whatever becomes of it: a log that nobody can read is no failure.
 void WriteStderr(std::string_view bytes);
 
+// Fills descriptors 0 to 2 where the caller left them closed, so that no file of ours gets their
+// number: a message must not land in a model. They still refuse to be read or written.
+void OccupyStandardDescriptors();
+
 // Waits until there is something to read, or the end of it; false after a Ctrl-C.
 bool WaitForInput(int fd);
 

@@ -1,6 +1,7 @@
 """Ctrl-C outside a chat: 130, soon, and nothing half-done left behind."""
 import json
 import os
+import signal
 import struct
 import time
 import unittest
@@ -38,6 +39,14 @@ class Interrupts(unittest.TestCase):
             seconds, result = interrupt_and_wait(process)
             self.assertEqual((result.code, result.out), (130, b""), result)
             self.assertLess(seconds, SOON)
+
+    def test_nohup(self):
+        process = start("ml_run", models()["chat.mlb"], "-n", "0",
+                        preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
+        time.sleep(0.3)
+        process.send_signal(signal.SIGHUP)
+        process.communicate(b"x", timeout=TIMEOUT)
+        self.assertEqual(process.returncode, 0)
 
     def test_twice(self):
         process = start("ml_run", models()["chat.mlb"], "-p", "x", "-T", "1", "--seed", "3", "--ctx", "50000")

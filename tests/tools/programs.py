@@ -36,8 +36,8 @@ def clean_up():
 
 def start(program, *args, **options):
     args = [arg if isinstance(arg, bytes) else str(arg) for arg in args]
-    return subprocess.Popen([PROGRAMS[program], *args], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **options)
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    return subprocess.Popen([PROGRAMS[program], *args], **{**pipes, **options})
 
 
 class Result:
@@ -48,8 +48,8 @@ class Result:
         return f"exit {self.code}\nstdout {self.out[:500]!r}\nstderr {self.err[:2000]}"
 
 
-def call(program, *args, stdin=b""):
-    process = start(program, *args)
+def call(program, *args, stdin=b"", **options):
+    process = start(program, *args, **options)
     out, err = process.communicate(stdin, timeout=TIMEOUT)
     return Result(process.returncode, out, err)
 

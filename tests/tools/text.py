@@ -1,8 +1,9 @@
 """ml_run through pipes, and ml_eval's JSON lines."""
+import os
 import re
 import unittest
 
-from programs import DATA, call, json_lines, models, start
+from programs import DATA, FOLDER, call, json_lines, models, start
 
 STATISTICS = re.compile(r"^prompt: (\d+) tokens in [\d.]+ s \([\d.]+/s\); "
                         r"reply: (\d+) tokens in [\d.]+ s \([\d.]+/s\)$", re.MULTILINE)
@@ -69,6 +70,25 @@ class Pipes(unittest.TestCase):
         counts = [int(STATISTICS.search(self.reply("-p", p, "-n", "0").err)[1]) for p in ("", text)]
         self.assertEqual(counts[1] - counts[0], len(plain["ids"]))
 
+    def test_closed_descriptors_are_not_taken_by_files(self):
+        def close(*numbers):
+            return lambda: [os.close(number) for number in numbers]
+
+        model = self.models["chat.mlb"]
+        self.assertEqual(call("ml_run", model, "-n", "1", preexec_fn=close(0)).code, 2)
+        self.assertEqual(call("ml_eval", "tokenize", model, preexec_fn=close(0)).code, 1)
+        self.assertEqual(call("ml_run", model, "-p", "x", "-n", "1", preexec_fn=close(0, 1, 2)).code, 1)
+        copy, whole = FOLDER / "closed.mlb", FOLDER / "open.mlb"
+        for path, closed in ((whole, ()), (copy, (0, 1, 2))):
+            result = call("ml_convert", "hf", DATA / "models" / "smollm2", path, preexec_fn=close(*closed))
+            self.assertEqual(result.code, 0, result)
+        self.assertEqual(copy.read_bytes(), whole.read_bytes())
+
+    def test_empty_value_after_an_equals_sign(self):
+        want = self.reply("--prompt", "", "--system", "", "-n", "4")
+        self.assertEqual(self.reply("--prompt=", "--system=", "-n", "4").out, want.out)
+        self.assertEqual(self.reply("-p", "--system=", "--system", "--prompt=", "-n", "4").code, 0)
+
     def test_closed_pipe_is_quiet(self):
         process = start("ml_run", self.models["chat.mlb"], "-p", "x", "-T", "1", "--seed", "3", "--ctx", "50000")
         process.stdout.read(1)
@@ -101,7 +121,8 @@ class JsonLines(unittest.TestCase):
                b'{"text":"\\ud800"}', b"[" * 100000]
         answers = json_lines("tokenize", self.models["tok.mlt"], [*bad, {"text": "x"}])
         self.assertEqual([list(answer) for answer in answers], [["error"]] * len(bad) + [["ids"]])
-        bad = [{"ids": [-1]}, {"ids": [1.5]}, {"ids": [99999]}, {"ids": "x"}, {"ids": [2**70]}, {}]
+        bad = [{"ids": [-1]}, {"ids": [1.5]}, {"ids": [99999]}, {"ids": "x"}, {"ids": [2**70]}, {},
+               b'{"ids":[' + b"[" * 200000 + b"]" * 200000 + b"]}", {"ids": ["x" * 100000]}]
         answers = json_lines("detokenize", self.models["tok.mlt"], [*bad, {"ids": []}])
         self.assertEqual([list(answer) for answer in answers], [["error"]] * len(bad) + [["text"]])
 

@@ -78,9 +78,11 @@ Json Detokenize(const Text& text, const Json& input) {
   }
   std::vector<int32_t> ids;
   for (const Json& id : *given) {
+    // Only a number is shown: Dump follows nesting by recursion, and the line may be hostile.
     const bool fits = id.is_number_integer() && id >= 0 && id <= INT32_MAX;
     if (!fits)
-      return Error(fmt::format("\"ids\"[{}]: got {}, want a token id", ids.size(), Dump(id)));
+      return Error(fmt::format("\"ids\"[{}]: got {}, want a token id", ids.size(),
+                               id.is_number() ? Dump(id) : id.type_name()));
     ids.push_back(id.get<int32_t>());
   }
   std::string bytes(ids.size() * 8 + 16, '\0');
@@ -130,6 +132,7 @@ ExitCode OpenText(const EvalArgs& args, LineCommand command, Text* text) {
   if (code != KRAFLA_OK) return FailWith(code, path);
   if (command != LineCommand::kTemplate) return kExitOk;
   code = Create(&text->chat_template, krafla_template_from_tokenizer, text->tokenizer.get());
+  if (code == KRAFLA_E_TEMPLATE) return FailAs(kExitModelFile, path);  // it does not parse
   return code == KRAFLA_OK ? kExitOk : FailWith(code, path);
 }
 
