@@ -1,7 +1,9 @@
 """Every exit code, and that a refusal says what, got, wanted on stderr and nothing on stdout."""
+import resource
+import shutil
 import unittest
 
-from programs import FOLDER, call, models
+from programs import DATA, FOLDER, call, models
 
 
 class ExitCodes(unittest.TestCase):
@@ -56,6 +58,8 @@ class ExitCodes(unittest.TestCase):
     def test_prompts_that_do_not_fit(self):
         model = self.models["chat.mlb"]
         self.refused(2, "ml_run", model, "-p", "a b c d e f g h", "--ctx", "8", says=("tokens", "at most 8", "--ctx"))
+        result = call("ml_run", model, stdin=b"x" * (9 << 20))
+        self.assertEqual(result.code, 2, result)
         self.refused(2, "ml_run", model, "-p", b"caf\xe9", says=("0xe9", "offset 3", "UTF-8"))
         self.refused(2, "ml_run", model, "-p", "x", "--system", b"\xff", says="UTF-8")
         self.refused(2, "ml_run", model, "-p", "x", "--chat", "none", "--system", "y", says="template")
@@ -72,6 +76,32 @@ class ExitCodes(unittest.TestCase):
             broken.write_bytes(content)
             self.refused(4, "ml_run", broken, "-p", "x", says="broken.mlb")
         self.refused(4, "ml_run", FOLDER, "-p", "x")
+
+    def test_outputs_that_are_refused(self):
+        source = DATA / "models" / "tiny-chat"
+        for out in ("/dev/full", FOLDER):
+            self.refused(2, "ml_convert", "hf", source, out, says="regular")
+        self.refused(1, "ml_convert", "hf", source, "/proc/x", says="/proc/x")
+        with open("/dev/full", "wb") as full:
+            self.assertEqual(call("ml_run", "--help", stdout=full).code, 1)
+
+    def test_limit_on_the_size_of_files(self):
+        folder = FOLDER / "limited"
+        folder.mkdir()
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
+        for args in (["ml_convert", "hf", DATA / "models" / "tiny-chat", folder / "x.mlb"],
+                     ["ml_eval", "logits", self.models["bare.mlb"], "--ids", "1,2,3,4", "--out", folder / "x.f32"]):
+            result = call(*args, **limit)
+            self.assertEqual((result.code, list(folder.iterdir())), (1, []), result)
+
+    def test_broken_template(self):
+        source = FOLDER / "broken template"
+        shutil.copytree(DATA / "models" / "tiny-chat", source)
+        (source / "chat_template.jinja").write_text("{% for %}")
+        result = call("ml_convert", "tokenizer", source / "tokenizer.json", FOLDER / "broken.mlt")
+        if result.code == 0:
+            self.refused(4, "ml_eval", "template", FOLDER / "broken.mlt", says="template")
+            self.refused(4, "ml_run", self.models["chat.mlb"], "-z", FOLDER / "broken.mlt", "-p", "x", says="none")
 
     def test_text_without_tokenizer(self):
         bare = self.models["bare.mlb"]

@@ -57,6 +57,9 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   if (!folder.empty() && !fs::is_directory(folder, error)) {
     return Fail(kExitArguments, "{}: there is no folder {}", args.output, folder.string());
   }
+  if (fs::exists(args.output, error) && !fs::is_regular_file(args.output, error)) {
+    return Fail(kExitArguments, "{}: exists and is not a regular file", args.output);
+  }
   krafla_convert_options options = KRAFLA_CONVERT_OPTIONS_INIT;
   Progress progress("B");
   options.kind = kind;
@@ -72,10 +75,12 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
     WriteStderr(fmt::format("{}: {}\n", args.output, progress.Summary()));
     return kExitOk;
   }
-  // Once bytes are being written, the system refuses for the sake of the output: no fault of a
-  // model.
-  if (code == KRAFLA_E_IO && progress.done() > 0) {
-    return FailAs(kExitOther, args.input);
+  // The system refused the output, which the message then names first, or bytes of it: no fault of
+  // a model.
+  const std::string_view message = krafla_error_message();
+  const bool names_output = !args.output.empty() && message.starts_with(args.output);
+  if (code == KRAFLA_E_IO && (names_output || progress.done() > 0)) {
+    return FailAs(kExitOther, names_output ? args.output : args.input);
   }
   return FailWith(code, args.input);
 }

@@ -86,7 +86,9 @@ ExitCode Talk::OpenTemplate(const TalkArgs& args) {
     code = Create(&template_, krafla_template_from_model, model_.get());
   }
   if (code == KRAFLA_OK || code == KRAFLA_E_NOT_FOUND) return kExitOk;
-  return FailWith(code, "chat template (--chat none does without)");
+  // One that does not parse is a fault of its file.
+  const ExitCode exit_code = code == KRAFLA_E_TEMPLATE ? kExitModelFile : ExitCodeOf(code);
+  return FailAs(exit_code, "chat template (--chat none does without)");
 }
 
 ExitCode Talk::Render(const std::vector<Message>& messages, std::vector<int32_t>* ids) const {
@@ -100,6 +102,8 @@ ExitCode Talk::Render(const std::vector<Message>& messages, std::vector<int32_t>
   RenderedPtr rendered;
   int32_t code = Create(&rendered, krafla_template_render, template_.get(), tokenizer_.get(),
                         json.data(), json.size());
+  // The template refuses what it was given: a role, a text beyond its limits.
+  if (code == KRAFLA_E_TEMPLATE) return FailAs(kExitArguments, "chat template");
   if (code != KRAFLA_OK) return FailWith(code, "chat template");
   const krafla_piece* pieces = nullptr;
   size_t n_pieces = 0;
