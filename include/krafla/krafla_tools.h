@@ -49,8 +49,8 @@ typedef struct krafla_perplexity {
 /* The text is tokenised once without special tokens and cut into chunks of `context`, the
  * incomplete last one dropped; positions context/2 .. context-2 of each are scored, one mean over
  * all. Where the tokenizer adds BOS, a chunk is BOS + context-1 tokens. A text shorter than one
- * chunk: KRAFLA_E_ARGUMENT, and so is a `context` of 1 to 3; 0: 512. tokenizer may be NULL: the model's
- * own. */
+ * chunk: KRAFLA_E_ARGUMENT, and so is a `context` of 1 to 3; 0: 512. tokenizer may be NULL: the
+ * model's own. */
 KRAFLA_API int32_t krafla_measure_perplexity(
     krafla_perplexity *out, const krafla_model *model, const krafla_tokenizer *tokenizer,
     const char *text, size_t length, const krafla_session_options *session_options,
