@@ -115,11 +115,13 @@ ExitCode Chat(Talk& talk, const TalkArgs& args) {
   Conversation conversation(talk, args);
   LineEditor editor;
   bool interrupted_before = false;  // and nothing was sent since
+  ClearInterrupt();
+  // Cleared before a note tells of it: a Ctrl-C that answers the note counts as the next one.
   for (std::string line;;) {
-    ClearInterrupt();
     const LineEnd end = editor.Read("> ", &line);
     if (end == LineEnd::kEndOfInput) return kExitOk;
     if (end == LineEnd::kInterrupted) {
+      ClearInterrupt();
       if (line.empty() && interrupted_before) return kExitInterrupted;
       interrupted_before = true;
       if (line.empty()) Note("Ctrl-C again quits");
@@ -130,6 +132,7 @@ ExitCode Chat(Talk& talk, const TalkArgs& args) {
     Turn(conversation, line);
     if (talk.stdout_gone()) return kExitOther;
     interrupted_before = Interrupted();
+    ClearInterrupt();
     if (interrupted_before) Note("stopped");
   }
 }
