@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cerrno>
 #include <csignal>
+#include <system_error>
 
 #include "tools/exit_code.h"
 
@@ -78,18 +79,26 @@ bool Interrupted() { return interrupts.load() > 0; }
 void ClearInterrupt() { interrupts.store(0); }
 
 CancelOnInterrupt::CancelOnInterrupt(krafla_session* session) : session_(session) {
-  watcher_ = std::thread([this] {
-    for (char why = 0; why != kWakeEnd;) {
-      const ssize_t got = read(wake_pipe[0], &why, 1);
-      if (got < 0 && errno == EINTR) continue;
-      if (got != 1) return;
-      // A byte may be left from an interrupt that came while nobody watched and is over.
-      if (why == kWakeInterrupt && Interrupted()) krafla_session_cancel(session_);
-    }
-  });
+  try {
+    watcher_ = std::thread([this] { Watch(); });
+  } catch (const std::system_error&) {
+    // Where no thread can be had the work goes on: callbacks look for the first Ctrl-C, and the
+    // second one ends the process.
+  }
+}
+
+void CancelOnInterrupt::Watch() {
+  for (char why = 0; why != kWakeEnd;) {
+    const ssize_t got = read(wake_pipe[0], &why, 1);
+    if (got < 0 && errno == EINTR) continue;
+    if (got != 1) return;
+    // A byte may be left from an interrupt that came while nobody watched and is over.
+    if (why == kWakeInterrupt && Interrupted()) krafla_session_cancel(session_);
+  }
 }
 
 CancelOnInterrupt::~CancelOnInterrupt() {
+  if (!watcher_.joinable()) return;
   Wake(kWakeEnd);
   watcher_.join();
 }

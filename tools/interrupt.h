@@ -30,6 +30,8 @@ class CancelOnInterrupt {
   CancelOnInterrupt& operator=(const CancelOnInterrupt&) = delete;
 
  private:
+  void Watch();
+
   krafla_session* session_;
   std::thread watcher_;
 };
