@@ -56,8 +56,8 @@ KRAFLA_API int32_t krafla_measure_perplexity(
     const char *text, size_t length, const krafla_session_options *session_options,
     int (*progress)(void *user, uint64_t done, uint64_t total), void *user);
 
-/* Bytes a second that `threads` threads read from a buffer of `bytes`, mapped as weights are, with
- * this build's widest loads (the best of several passes). */
+/* Bytes a second that `threads` threads read from `bytes` of memory in large pages with this
+ * build's widest loads (the best of several passes). */
 KRAFLA_API int32_t krafla_measure_read(double *bytes_per_second, int32_t threads, uint64_t bytes);
 /* Int8 multiply-adds a second of this build's dot product on `threads` threads. */
 KRAFLA_API int32_t krafla_measure_int8(double *macs_per_second, int32_t threads);

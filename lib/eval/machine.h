@@ -8,8 +8,7 @@
 
 namespace krafla {
 
-// Bytes a second over a buffer of `bytes` in small pages of a shared mapping, as a mapped model
-// has.
+// Bytes a second that plain loads reach over a buffer of `bytes` in large pages.
 StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes);
 
 // Int8 multiply-adds a second of this build's dot product.
