@@ -48,7 +48,7 @@ class TextStream {
   size_t given_ = 0;
 };
 
-// One generation. The session's token count, not a copy of it, says what was read.
+// One generation; `result` counts the tokens that the session has read.
 class Generation {
  public:
   Generation(krafla_session* session, Sampler* sampler, const krafla_generate_options& options)

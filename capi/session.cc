@@ -43,6 +43,21 @@ void NoteAppend(krafla_session* session, int64_t before) {
   session->recomputed = 0;
 }
 
+// Checks what the caller gave and hands it to `read`: Session::Append or Session::Begin.
+Status Read(krafla_session* session, const int32_t* ids, size_t n,
+            const krafla_append_options* options,
+            Status (Session::*read)(std::span<const int32_t>, const AppendOptions&)) {
+  KRAFLA_CHECK_POINTER(session);
+  KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
+  KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
+  Busy busy(session->busy);
+  KRAFLA_RETURN_IF_ERROR(busy.status());
+  const int64_t before = session->session->length();
+  KRAFLA_RETURN_IF_ERROR((session->session.get()->*read)(span, inner));
+  NoteAppend(session, before);
+  return OkStatus();
+}
+
 }  // namespace
 
 extern "C" {
@@ -115,32 +130,12 @@ int32_t krafla_session_get_logits(const krafla_session* session, const float** r
 
 int32_t krafla_session_append(krafla_session* session, const int32_t* ids, size_t n,
                               const krafla_append_options* options) {
-  return Guard([&]() -> Status {
-    KRAFLA_CHECK_POINTER(session);
-    KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
-    KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
-    Busy busy(session->busy);
-    KRAFLA_RETURN_IF_ERROR(busy.status());
-    const int64_t before = session->session->length();
-    KRAFLA_RETURN_IF_ERROR(session->session->Append(span, inner));
-    NoteAppend(session, before);
-    return OkStatus();
-  });
+  return Guard([&] { return Read(session, ids, n, options, &Session::Append); });
 }
 
 int32_t krafla_session_begin(krafla_session* session, const int32_t* ids, size_t n,
                              const krafla_append_options* options) {
-  return Guard([&]() -> Status {
-    KRAFLA_CHECK_POINTER(session);
-    KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
-    KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
-    Busy busy(session->busy);
-    KRAFLA_RETURN_IF_ERROR(busy.status());
-    const int64_t before = session->session->length();
-    KRAFLA_RETURN_IF_ERROR(session->session->Begin(span, inner));
-    NoteAppend(session, before);
-    return OkStatus();
-  });
+  return Guard([&] { return Read(session, ids, n, options, &Session::Begin); });
 }
 
 int32_t krafla_session_step(krafla_session* session, int64_t max_us) {
