@@ -111,6 +111,7 @@ void quantize(const float* x, size_t n, ActBlock* out);
 void rms_norm(const float* x, const float* w, size_t n, float eps, float* y);
 void add(const float* x, size_t n, float* y);  // y = y + x
 void mul(const float* x, size_t n, float* y);  // y = y * x
+void scale(float s, size_t n, float* y);       // y = y * s
 // y = (gate * sigmoid(gate)) * up, GELU(gate) * up by its tanh approximation, and by erf; y may be
 // gate.
 void silu_mul(const float* gate, const float* up, size_t n, float* y);

@@ -38,6 +38,11 @@ void mul(const float* x, size_t n, float* y) {
   });
 }
 
+void scale(float s, size_t n, float* y) {
+  const F32 factor = splat(s);
+  for_vectors(n, [=](size_t i, auto count) { store(y + i, load(y + i, count) * factor, count); });
+}
+
 void silu_mul(const float* gate, const float* up, size_t n, float* y) {
   for_vectors(n, [=](size_t i, auto count) {
     const F32 g = load(gate + i, count);

@@ -20,6 +20,10 @@ void mul(const float* x, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = y[i] * x[i];
 }
 
+void scale(float s, size_t n, float* y) {
+  for (size_t i = 0; i < n; ++i) y[i] = y[i] * s;
+}
+
 void silu_mul(const float* gate, const float* up, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = (gate[i] * sigmoid_of(gate[i])) * up[i];
 }

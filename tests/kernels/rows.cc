@@ -54,7 +54,7 @@ TEST_CASE("the partial sums fold in the stated order") {
   for (size_t i = 0; i < 50; ++i) REQUIRE(same(y[i], x[i] * scale));
 }
 
-TEST_CASE("add and mul") {
+TEST_CASE("add and mul and scale") {
   for (const size_t n : kCounts) {
     for (const Side side : kSides) {
       Random random(n);
@@ -70,6 +70,10 @@ TEST_CASE("add and mul") {
       selected().mul(x.data(), n, z.data());
       REQUIRE(first_difference(y.data(), sum.data(), n) == n);
       REQUIRE(first_difference(z.data(), product.data(), n) == n);
+      const float factor = n % 2 == 0 ? 0.75f : random.odd();
+      for (size_t i = 0; i < n; ++i) product[i] = x[i] * factor;
+      selected().scale(factor, n, x.data());
+      REQUIRE(first_difference(x.data(), product.data(), n) == n);
     }
   }
 }

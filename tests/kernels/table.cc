@@ -4,15 +4,14 @@
 namespace krafla::KRAFLA_KERNELS {
 
 const KernelTable& table() {
-  static const KernelTable functions = {isa_name,     missing_feature, matmul_q8,    matmul_q4,
-                                        matmul_f32,   matmul_f16,      matmul_bf16,  get_row_q8,
-                                        get_row_q4,   get_row_f32,     get_row_f16,  get_row_bf16,
-                                        quantize,     rms_norm,        add,          mul,
-                                        silu_mul,     gelu_tanh_mul,   gelu_erf_mul, rope,
-                                        map_exp,      map_sigmoid,     map_tanh,     map_erf,
-                                        map_log1p,    map_softplus,    f32_to_f16,   f32_to_bf16,
-                                        f16_to_f32,   bf16_to_f32,     attend_f32,   attend_f16,
-                                        attend_merge, attend_finish,   measure_read, measure_int8};
+  static const KernelTable functions = {
+      isa_name,      missing_feature, matmul_q8,    matmul_q4,    matmul_f32,    matmul_f16,
+      matmul_bf16,   get_row_q8,      get_row_q4,   get_row_f32,  get_row_f16,   get_row_bf16,
+      quantize,      rms_norm,        add,          mul,          scale,         silu_mul,
+      gelu_tanh_mul, gelu_erf_mul,    rope,         map_exp,      map_sigmoid,   map_tanh,
+      map_erf,       map_log1p,       map_softplus, f32_to_f16,   f32_to_bf16,   f16_to_f32,
+      bf16_to_f32,   attend_f32,      attend_f16,   attend_merge, attend_finish, measure_read,
+      measure_int8};
   return functions;
 }
 

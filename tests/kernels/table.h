@@ -26,6 +26,7 @@ struct KernelTable {
   void (*quantize)(const float*, size_t, ActBlock*);
   void (*rms_norm)(const float*, const float*, size_t, float, float*);
   Map add, mul;
+  void (*scale)(float, size_t, float*);
   Gated silu_mul, gelu_tanh_mul, gelu_erf_mul;
   void (*rope)(float*, size_t, size_t, size_t, const float*, const float*);
   Map map_exp, map_sigmoid, map_tanh, map_erf, map_log1p, map_softplus;
