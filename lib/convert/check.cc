@@ -51,8 +51,8 @@ Status CheckModel(const MlbFile& file) {
 
 }  // namespace
 
-Status CheckFile(std::string_view path, ConvertProgress progress, void* user) {
-  KRAFLA_ASSIGN_OR_RETURN(auto source, OpenForReading(path));
+Status CheckSource(std::unique_ptr<FileSource> source, ConvertProgress progress, void* user) {
+  const std::string path = source->name();
   KRAFLA_ASSIGN_OR_RETURN(const auto file, MlbFile::Open(std::move(source)));
   KRAFLA_ASSIGN_OR_RETURN(const std::string_view table, file->Section("tokenizer"));
   if (!table.empty()) KRAFLA_RETURN_IF_ERROR(TokenizerTable::Open(table).status());
@@ -67,6 +67,11 @@ Status CheckFile(std::string_view path, ConvertProgress progress, void* user) {
     return FileError("{}: has neither a model nor a tokenizer", path);
   }
   return file->VerifyChecksums(progress, user);
+}
+
+Status CheckFile(std::string_view path, ConvertProgress progress, void* user) {
+  KRAFLA_ASSIGN_OR_RETURN(auto source, OpenForReading(path));
+  return CheckSource(std::move(source), progress, user);
 }
 
 }  // namespace krafla

@@ -14,19 +14,10 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/convert/source_type.h"
 #include "lib/file/source.h"
 
 namespace krafla {
-
-// kOther: a type that cannot be a weight here; only its name and its bytes are known.
-enum class SourceType : uint8_t { kF32, kF16, kBF16, kQ8_0, kQ4_0, kQ4_1, kOther };
-
-struct SourceTypeSize {
-  uint64_t block;  // elements of a row that are stored together
-  uint64_t block_bytes;
-};
-SourceTypeSize SizeOf(SourceType type);  // not for kOther
-inline constexpr std::string_view kSourceTypeNames = "F32 F16 BF16 Q8_0 Q4_0 Q4_1";
 
 struct CheckpointTensor {
   std::string name;

@@ -3,11 +3,13 @@
 #define KRAFLA_LIB_CONVERT_CONVERT_H_
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/file/source.h"
 #include "lib/model/arch.h"
 #include "lib/quant/format.h"
 
@@ -38,6 +40,7 @@ StatusOr<std::vector<TensorClass>> ParseClassList(std::string_view list);
 // Opens a .mlb or .mlt, compares every checksum and, where it has a model, its tensors with what
 // the architecture wants, and its tokenizer's table.
 Status CheckFile(std::string_view path, ConvertProgress progress, void* user);
+Status CheckSource(std::unique_ptr<FileSource> source, ConvertProgress progress, void* user);
 
 // IoError: the folder of `path` has less than `bytes` free.
 Status CheckDiskSpace(const std::string& path, uint64_t bytes);

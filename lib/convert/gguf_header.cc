@@ -19,26 +19,50 @@ constexpr uint32_t kMaxDims = 4;
 
 struct TensorType {
   std::string_view name;
-  SourceType type;
+  SourceType type = SourceType::kOther;
 };
-// By id; what has no name was never used or is retired.
+// By id. What ggml has retired is named as such; an id without a name was never used.
 constexpr TensorType kTensorTypes[] = {
-    {"F32", SourceType::kF32},       {"F16", SourceType::kF16},
-    {"Q4_0", SourceType::kQ4_0},     {"Q4_1", SourceType::kQ4_1},
-    {"", SourceType::kOther},        {"", SourceType::kOther},
-    {"Q5_0", SourceType::kOther},    {"Q5_1", SourceType::kOther},
-    {"Q8_0", SourceType::kQ8_0},     {"Q8_1", SourceType::kOther},
-    {"Q2_K", SourceType::kOther},    {"Q3_K", SourceType::kOther},
-    {"Q4_K", SourceType::kOther},    {"Q5_K", SourceType::kOther},
-    {"Q6_K", SourceType::kOther},    {"Q8_K", SourceType::kOther},
-    {"IQ2_XXS", SourceType::kOther}, {"IQ2_XS", SourceType::kOther},
-    {"IQ3_XXS", SourceType::kOther}, {"IQ1_S", SourceType::kOther},
-    {"IQ4_NL", SourceType::kOther},  {"IQ3_S", SourceType::kOther},
-    {"IQ2_S", SourceType::kOther},   {"IQ4_XS", SourceType::kOther},
-    {"I8", SourceType::kOther},      {"I16", SourceType::kOther},
-    {"I32", SourceType::kOther},     {"I64", SourceType::kOther},
-    {"F64", SourceType::kOther},     {"IQ1_M", SourceType::kOther},
+    {"F32", SourceType::kF32},
+    {"F16", SourceType::kF16},
+    {"Q4_0", SourceType::kQ4_0},
+    {"Q4_1", SourceType::kQ4_1},
+    {"Q4_2 (retired)"},
+    {"Q4_3 (retired)"},
+    {"Q5_0", SourceType::kQ5_0},
+    {"Q5_1", SourceType::kQ5_1},
+    {"Q8_0", SourceType::kQ8_0},
+    {"Q8_1"},
+    {"Q2_K", SourceType::kQ2_K},
+    {"Q3_K", SourceType::kQ3_K},
+    {"Q4_K", SourceType::kQ4_K},
+    {"Q5_K", SourceType::kQ5_K},
+    {"Q6_K", SourceType::kQ6_K},
+    {"Q8_K", SourceType::kQ8_K},
+    {"IQ2_XXS"},
+    {"IQ2_XS"},
+    {"IQ3_XXS"},
+    {"IQ1_S"},
+    {"IQ4_NL", SourceType::kIQ4_NL},
+    {"IQ3_S"},
+    {"IQ2_S"},
+    {"IQ4_XS", SourceType::kIQ4_XS},
+    {"I8"},
+    {"I16"},
+    {"I32"},
+    {"I64"},
+    {"F64", SourceType::kF64},
+    {"IQ1_M"},
     {"BF16", SourceType::kBF16},
+    {"Q4_0_4_4 (retired)"},
+    {"Q4_0_4_8 (retired)"},
+    {"Q4_0_8_8 (retired)"},
+    {"TQ1_0"},
+    {"TQ2_0"},
+    {"IQ4_NL_4_4 (retired)"},
+    {"IQ4_NL_4_8 (retired)"},
+    {"IQ4_NL_8_8 (retired)"},
+    {"MXFP4"},
 };
 
 Status ReadArray(GgufReader* reader, std::string_view file, GgufValue* value) {
@@ -221,7 +245,7 @@ Status ReadGgufTensor(GgufReader* reader, std::string_view file, CheckpointTenso
   if (known.name.empty() || known.type == SourceType::kOther) {
     return UnsupportedError("{}: tensor {}: type {} {} is not supported, want one of {}", file,
                             tensor->name, type, known.name.empty() ? "(unknown)" : known.name,
-                            kSourceTypeNames);
+                            kGgufWeightTypes);
   }
   tensor->type = known.type;
   tensor->type_name = std::string(known.name);

@@ -3,6 +3,7 @@
 #ifndef KRAFLA_LIB_CONVERT_IMPORT_H_
 #define KRAFLA_LIB_CONVERT_IMPORT_H_
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +30,9 @@ struct Import {
 // A folder with config.json, model.safetensors (or shards and their index) and, where present,
 // tokenizer.json, tokenizer_config.json, generation_config.json, chat_template.jinja.
 Status ImportHf(const std::string& folder, Import* import);
+// Of a split GGUF `path` is the first part. A source of another kind than a file has one part.
 Status ImportGguf(const std::string& path, Import* import);
+Status ImportGguf(std::unique_ptr<FileSource> source, Import* import);
 // tokenizer.json and, beside it, what else a folder has for the template.
 Status ImportTokenizer(const std::string& path, Import* import);
 

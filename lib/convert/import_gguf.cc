@@ -1,13 +1,15 @@
-// A GGUF file. Two things it does not say are found out here: that the head is the embedding (its
-// tensor is absent), and the parameters of llama3's rope scaling (it has their result, one factor a
-// frequency).
+// A GGUF file, or the several files of a split one. Two things it does not say are found out here:
+// that the head is the embedding (its tensor is absent), and the parameters of llama3's rope
+// scaling (it has their result, one factor a frequency).
 #include <cmath>
 #include <numbers>
 #include <utility>
 
 #include "lib/base/math.h"
 #include "lib/base/utf8.h"
+#include "lib/convert/config_error.h"
 #include "lib/convert/gguf.h"
+#include "lib/convert/gguf_split.h"
 #include "lib/convert/import.h"
 #include "lib/convert/tokenizer_gguf.h"
 #include "lib/tokenizer/table.h"
@@ -102,12 +104,12 @@ Status ReadTokenizer(const GgufFile& gguf, Import* import) {
 
 }  // namespace
 
-Status ImportGguf(const std::string& path, Import* import) {
+Status ImportGguf(std::unique_ptr<FileSource> source, Import* import) {
   import->gguf = true;
-  KRAFLA_ASSIGN_OR_RETURN(auto source, OpenForReading(path));
-  import->inputs.push_back(path);
+  const std::string path = source->name();
   KRAFLA_ASSIGN_OR_RETURN(const GgufFile gguf,
                           GgufFile::Open(std::move(source), &import->checkpoint));
+  KRAFLA_RETURN_IF_ERROR(OpenGgufParts(gguf, path, &import->checkpoint, &import->inputs));
   KRAFLA_RETURN_IF_ERROR(import->checkpoint.Finish());
   const auto name = gguf.String("general.architecture");
   if (!name) return FileError("{}: general.architecture: absent", path);
@@ -115,11 +117,18 @@ Status ImportGguf(const std::string& path, Import* import) {
   if (import->arch == nullptr) {
     return UnsupportedError("{}: architecture {} is not built here", path, *name);
   }
-  KRAFLA_RETURN_IF_ERROR(import->arch->config_from_gguf(gguf, &import->config));
+  Status config = import->arch->config_from_gguf(gguf, &import->config);
   if (import->checkpoint.Find(kHead) == nullptr) import->config.tied_head = true;
-  KRAFLA_RETURN_IF_ERROR(ValidateConfig(import->config));
+  if (config.ok()) config = ValidateConfig(import->config);
+  KRAFLA_RETURN_IF_ERROR(InConfigFile(config, path, true, *name));
   KRAFLA_RETURN_IF_ERROR(RopeFromFactors(import->checkpoint, &import->config));
   return ReadTokenizer(gguf, import);
+}
+
+Status ImportGguf(const std::string& path, Import* import) {
+  KRAFLA_ASSIGN_OR_RETURN(auto source, OpenForReading(path));
+  import->inputs.push_back(path);
+  return ImportGguf(std::move(source), import);
 }
 
 }  // namespace krafla

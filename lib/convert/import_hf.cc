@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/convert/config_error.h"
 #include "lib/convert/import.h"
 #include "lib/convert/json_values.h"
 #include "lib/convert/safetensors.h"
@@ -108,7 +109,9 @@ Status ReadConfig(const std::string& folder, Import* import) {
   if (import->arch == nullptr) {
     return UnsupportedError("{}: architecture {} is not built here", path, names->front());
   }
-  KRAFLA_RETURN_IF_ERROR(import->arch->config_from_hf(values, &import->config));
+  KRAFLA_RETURN_IF_ERROR(
+      InConfigFile(import->arch->config_from_hf(values, &import->config), path, false, ""));
+  KRAFLA_RETURN_IF_ERROR(InConfigFile(ValidateConfig(import->config), path, false, ""));
   const std::string generation_path = folder + "/generation_config.json";
   KRAFLA_ASSIGN_OR_RETURN(const std::string generation,
                           ReadIfPresent(generation_path, kMaxConfigBytes, import));
@@ -116,7 +119,7 @@ Status ReadConfig(const std::string& folder, Import* import) {
     KRAFLA_ASSIGN_OR_RETURN(const JsonValues more, JsonValues::Parse(generation, generation_path));
     KRAFLA_RETURN_IF_ERROR(AddEndIds(more, generation_path, &import->config));
   }
-  return ValidateConfig(import->config);
+  return InConfigFile(ValidateConfig(import->config), generation_path, false, "");
 }
 
 // CRLF becomes LF: a template's line ends are part of every prompt.

@@ -56,7 +56,7 @@ Status CheckShape(const Import& import, const TensorSpec& spec, const Checkpoint
   if (tensor.type == SourceType::kOther) {
     return UnsupportedError("{}: tensor {} in {}: {} cannot be a weight, want one of {}",
                             import.format(), tensor.name, tensor.file->name(), tensor.type_name,
-                            kSourceTypeNames);
+                            import.gguf ? kGgufWeightTypes : kSafetensorsWeightTypes);
   }
   return OkStatus();
 }

@@ -31,7 +31,7 @@ struct DType {
 };
 constexpr DType kDTypes[] = {
     {"F32", 4, SourceType::kF32},       {"F16", 2, SourceType::kF16},
-    {"BF16", 2, SourceType::kBF16},     {"F64", 8, SourceType::kOther},
+    {"BF16", 2, SourceType::kBF16},     {"F64", 8, SourceType::kF64},
     {"F8_E5M2", 1, SourceType::kOther}, {"F8_E4M3", 1, SourceType::kOther},
     {"F8_E8M0", 1, SourceType::kOther}, {"I64", 8, SourceType::kOther},
     {"I32", 4, SourceType::kOther},     {"I16", 2, SourceType::kOther},

@@ -65,7 +65,10 @@ TEST_CASE("a GGUF's lies about tensors are refused by name", "[convert]") {
       {"attn_q.weight: type 42", [=](GgufCraft* f) { q(f)->type = 42; }},
       {"attn_q.weight: type 4 ", [=](GgufCraft* f) { q(f)->type = 4; }},
       {"attn_q.weight: type 31", [=](GgufCraft* f) { q(f)->type = 31; }},
-      {"type 14 Q6_K", [=](GgufCraft* f) { q(f)->type = 14; }},
+      {"attn_q.weight: type 17 IQ2_XS", [=](GgufCraft* f) { q(f)->type = 17; }},
+      {"type 4 Q4_2 (retired)", [=](GgufCraft* f) { q(f)->type = 4; }},
+      {"type 5 Q4_3 (retired)", [=](GgufCraft* f) { q(f)->type = 5; }},
+      {"type 33 Q4_0_8_8 (retired)", [=](GgufCraft* f) { q(f)->type = 33; }},
       {"type 4294967295", [=](GgufCraft* f) { q(f)->type = 0xFFFFFFFFu; }},
       {"has blocks of 32",
        [=](GgufCraft* f) {

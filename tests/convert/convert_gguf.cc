@@ -141,12 +141,12 @@ TEST_CASE("a GGUF that does not fit its architecture is refused by name", "[conv
   const Case cases[] = {
       {"general.architecture: absent", [](GgufCraft* f) { f->Remove("general.architecture"); }},
       {"architecture rwkv", [](GgufCraft* f) { f->SetString("general.architecture", "rwkv"); }},
-      {"n_heads: got 0", set("llama.attention.head_count", 0)},
-      {"n_kv_heads: got 0", set("llama.attention.head_count_kv", 0)},
-      {"n_kv_heads: got 8", set("llama.attention.head_count_kv", 8)},
-      {"n_kv_heads: got 3", set("llama.attention.head_count_kv", 3)},
-      {"n_layers: got 0", set("llama.block_count", 0)},
-      {"n_layers: got 1000000000", set("llama.block_count", 1000000000)},
+      {"a.gguf: llama.attention.head_count: got 0", set("llama.attention.head_count", 0)},
+      {"a.gguf: llama.attention.head_count_kv: got 0", set("llama.attention.head_count_kv", 0)},
+      {"a.gguf: llama.attention.head_count_kv: got 8", set("llama.attention.head_count_kv", 8)},
+      {"a.gguf: llama.attention.head_count_kv: got 3", set("llama.attention.head_count_kv", 3)},
+      {"a.gguf: llama.block_count: got 0", set("llama.block_count", 0)},
+      {"a.gguf: llama.block_count: got 1000000000", set("llama.block_count", 1000000000)},
       {"missing tensors for llama: blk.2.", set("llama.block_count", 3)},
       {"missing tensors for llama: blk.2.", set("llama.block_count", 4096)},
       {"unexpected tensors for llama: blk.1.", set("llama.block_count", 1)},
@@ -154,7 +154,7 @@ TEST_CASE("a GGUF that does not fit its architecture is refused by name", "[conv
       {"want 40x48", set("llama.embedding_length", 48)},
       {"ffn_gate.weight: 64x32, want 65x32", set("llama.feed_forward_length", 65)},
       {"expert", set("llama.expert_count", 8)},
-      {"end_ids: got 40", set("tokenizer.ggml.eos_token_id", 40)},
+      {"tokenizer.ggml.eos_token_id: got 40", set("tokenizer.ggml.eos_token_id", 40)},
       {"tokenizer.ggml.tokens has 41",
        [](GgufCraft* f) {
          std::string tokens;

@@ -188,12 +188,18 @@ TEST_CASE("a folder that is not a model is refused by name", "[convert]") {
   WriteWholeFile(config, good.substr(0, 100));
   refused("config.json:");
   WriteWholeFile(config, good);
+  Replace(config, "\"num_attention_heads\": ", "\"num_attention_heads\": 0, \"was\": ");
+  refused("config.json: num_attention_heads: got 0, want 1 to");
+  WriteWholeFile(config, good);
+  Replace(config, "\"hidden_size\": ", "\"hidden_size\": \"wide\", \"was\": ");
+  refused("config.json: hidden_size: of another kind");
+  WriteWholeFile(config, good);
   Replace(config, "\"tie_word_embeddings\": false", "\"tie_word_embeddings\": true ");
   CHECK(ConvertFolder(folder.path(), folder / "a.mlb").ok());  // the flag rules over the tensor
   CHECK(OpenMlb(folder / "a.mlb")->Tensor("head") == nullptr);
   WriteWholeFile(config, good);
   WriteWholeFile(folder / "generation_config.json", R"({"eos_token_id": 1e9})");
-  refused("end_ids: got 1000000000");
+  refused("generation_config.json: eos_token_id: got 1000000000");
   std::filesystem::remove(folder / "generation_config.json");
   std::filesystem::remove(folder / "model.safetensors");
   refused("neither model.safetensors nor");
