@@ -6,14 +6,14 @@ namespace krafla::KRAFLA_KERNELS {
 namespace {
 
 struct Q4 {
-  using Sum = SumU4;
+  using Dot = DotU4;
   static constexpr size_t kBytes = kTileBlockQ4;
-  static I32 unpack(const uint8_t* block, size_t group, size_t part) {
+  static constexpr int32_t kOffset = 8;
+  static I32 codes(const uint8_t* block, size_t group, size_t part) {
     const I32 pairs = load_int(block + 32 + group / 2 * 64 + part * kLanes * 4);
     const I32 low = splat_int(0x0f0f0f0f);
     return group % 2 == 0 ? pairs & low : shift_right<4>(pairs) & low;
   }
-  static int32_t bias(const ActBlock& x) { return -8 * x.sum; }
 };
 
 }  // namespace

@@ -1,17 +1,17 @@
-// 8-bit weights x activations. Codes are signed, so nothing has to come off the integer sum; how a
-// set without signed products gets them is its vec.h's affair (SumI8).
+// 8-bit weights x activations. Codes are signed; how a set without products of signed bytes gets
+// them is its vec.h's affair (DotI8).
 #include "kernels/generic/matmul_quant.h"
 
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
 struct Q8 {
-  using Sum = SumI8;
+  using Dot = DotI8;
   static constexpr size_t kBytes = kTileBlockQ8;
-  static I32 unpack(const uint8_t* block, size_t group, size_t part) {
+  static constexpr int32_t kOffset = Dot::kOffset;
+  static I32 codes(const uint8_t* block, size_t group, size_t part) {
     return load_int(block + 32 + group * 64 + part * kLanes * 4);
   }
-  static int32_t bias(const ActBlock&) { return 0; }
 };
 
 }  // namespace

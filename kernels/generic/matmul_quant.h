@@ -12,15 +12,64 @@ namespace {
 
 constexpr size_t kGroups = kBlock / 4;  // groups of 4 consecutive k in a block
 
-// Four activations in each lane.
-inline I32 splat_bytes(const int8_t* p) {
-  int32_t four;
-  memcpy(&four, p, sizeof four);
-  return splat_int(four);
+// Format: kBytes of a tile-block; Dot, the integer product of vec.h; codes(block, group, part), as
+// bytes of lanes; kOffset, what unpacking has added to each code. kPartsTogether vectors of rows
+// are summed at a time; where that is not all of a tile, the activations of a block are prepared
+// first, once for all of them.
+template <class Format, size_t kTokens>
+inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_blocks,
+                         F32 (&acc)[kTokens][kParts]) {
+  using Dot = typename Format::Dot;
+  constexpr bool kStaged = kPartsTogether < kParts;
+  Quad quads[kTokens][kGroups];
+  F32 d[kTokens];
+  I32 offset[kTokens];
+#pragma GCC unroll 16
+  for (size_t t = 0; t < kTokens; ++t) {
+    const ActBlock& xb = x[t * n_blocks];
+    d[t] = splat(xb.d);
+    offset[t] = splat_int(-Format::kOffset * xb.sum);
+    if (!kStaged) continue;
+#pragma GCC unroll 8
+    for (size_t g = 0; g < kGroups; ++g) quads[t][g] = load_quad(xb.q + 4 * g);
+  }
+#pragma GCC unroll 1
+  for (size_t first = 0; first < kParts; first += kPartsTogether) {
+    typename Dot::Sum sums[kTokens][kPartsTogether];
+#pragma GCC unroll 16
+    for (size_t t = 0; t < kTokens; ++t) {
+#pragma GCC unroll 4
+      for (auto& sum : sums[t]) sum = Dot::start(offset[t]);
+    }
+#pragma GCC unroll 8
+    for (size_t g = 0; g < kGroups; ++g) {
+      typename Dot::Codes codes[kPartsTogether];
+#pragma GCC unroll 4
+      for (size_t p = 0; p < kPartsTogether; ++p) {
+        codes[p] = Dot::prepare(Format::codes(block, g, first + p));
+      }
+#pragma GCC unroll 16
+      for (size_t t = 0; t < kTokens; ++t) {
+        const Quad quad = kStaged ? quads[t][g] : load_quad(x[t * n_blocks].q + 4 * g);
+#pragma GCC unroll 4
+        for (size_t p = 0; p < kPartsTogether; ++p) {
+          sums[t][p] = Dot::add(sums[t][p], codes[p], quad);
+        }
+      }
+    }
+#pragma GCC unroll 4
+    for (size_t p = 0; p < kPartsTogether; ++p) {
+      const uint8_t* scales = block + 2 * kLanes * (first + p);
+      const F32 scale = load_f16(reinterpret_cast<const uint16_t*>(scales));
+#pragma GCC unroll 16
+      for (size_t t = 0; t < kTokens; ++t) {
+        const F32 sum = to_float(Dot::total(sums[t][p], offset[t]));
+        acc[t][first + p] = acc[t][first + p] + sum * (scale * d[t]);
+      }
+    }
+  }
 }
 
-// Format: kBytes of a tile-block; Sum, the integer sum of vec.h; unpack(block, group, part), the
-// codes as bytes of lanes; bias(x), an integer added to each block's sum.
 template <class Format, size_t kTokens>
 inline void matmul_tile(const uint8_t* tile, size_t n_blocks, const ActBlock* x, float* y,
                         size_t ldy) {
@@ -33,29 +82,7 @@ inline void matmul_tile(const uint8_t* tile, size_t n_blocks, const ActBlock* x,
     if (kTokens == 1) {
       for (size_t i = 0; i < Format::kBytes; i += 64) prefetch(block + kPrefetchBytes + i);
     }
-    typename Format::Sum sums[kTokens][kParts];
-#pragma GCC unroll 8
-    for (size_t g = 0; g < kGroups; ++g) {
-      I32 codes[kParts];
-#pragma GCC unroll 4
-      for (size_t p = 0; p < kParts; ++p) codes[p] = Format::unpack(block, g, p);
-#pragma GCC unroll 16
-      for (size_t t = 0; t < kTokens; ++t) {
-        const I32 four = splat_bytes(x[t * n_blocks + b].q + 4 * g);
-#pragma GCC unroll 4
-        for (size_t p = 0; p < kParts; ++p) sums[t][p] = dot(sums[t][p], codes[p], four);
-      }
-    }
-#pragma GCC unroll 4
-    for (size_t p = 0; p < kParts; ++p) {
-      const F32 scale = load_f16(reinterpret_cast<const uint16_t*>(block) + p * kLanes);
-#pragma GCC unroll 16
-      for (size_t t = 0; t < kTokens; ++t) {
-        const ActBlock& xb = x[t * n_blocks + b];
-        const I32 sum = total(sums[t][p]) + splat_int(Format::bias(xb));
-        acc[t][p] = acc[t][p] + to_float(sum) * (scale * splat(xb.d));
-      }
-    }
+    matmul_block<Format, kTokens>(block, x + b, n_blocks, acc);
   }
   for (size_t t = 0; t < kTokens; ++t) {
     for (size_t p = 0; p < kParts; ++p) store(y + t * ldy + p * kLanes, acc[t][p]);

@@ -21,20 +21,23 @@ uint64_t measure_read(const void* data, size_t bytes) {
 
 uint64_t measure_int8(uint64_t iterations) {
   constexpr size_t kChains = 10;
-  SumU4 sums[kChains];
-  const I32 w = splat_int(0x01010101);
-  I32 x = splat_int(0x01020304);
+  DotU4::Sum sums[kChains];
+  for (auto& sum : sums) sum = DotU4::start(splat_int(0));
+  const DotU4::Codes w = DotU4::prepare(splat_int(0x01010101));
+  const int8_t four[4] = {4, 3, 2, 1};
+  Quad x = load_quad(four);
   for (uint64_t i = 0; i < iterations; ++i) {
 #pragma GCC unroll 10
     for (size_t j = 0; j < kChains; ++j) {
       x = opaque(x);  // unknown every time: no product is shared or hoisted
-      sums[j] = dot(sums[j], w, x);
+      sums[j] = DotU4::add(sums[j], w, x);
     }
   }
   I32 sum = splat_int(0);
 #pragma GCC unroll 10
-  for (size_t j = 0; j < kChains; ++j) sum = sum + total(sums[j]);
-  opaque(sum);
+  for (size_t j = 0; j < kChains; ++j) sum = sum + DotU4::total(sums[j], splat_int(0));
+  volatile int32_t kept = fold_sum(sum);  // or nothing would be computed
+  (void)kept;
   return iterations * kChains * kLanes * 4;
 }
 

@@ -7,6 +7,10 @@
 #include "tests/support/catch.h"
 #if defined(__x86_64__) || defined(__i386__)
 #include "kernels/avx2/cpu.h"
+#include "kernels/avx512vnni/cpu.h"
+#include "kernels/avxvnni/cpu.h"
+#include "kernels/sse2/cpu.h"
+#include "kernels/sse41/cpu.h"
 #endif
 
 namespace krafla {
@@ -19,25 +23,58 @@ TEST_CASE("this machine runs this build") {
 }
 
 #if defined(__x86_64__) || defined(__i386__)
-TEST_CASE("avx2 needs the processor and the system") {
+// Everything that any build asks for.
+X86State whole_machine() {
   X86State state;
-  state.leaf1_ecx = 1u << 27 | 1u << 28 | 1u << 29;  // OSXSAVE, AVX, F16C
-  state.leaf7_ebx = 1u << 5;
-  state.xcr0 = 0x7;
-  REQUIRE(first_missing(state, kAvx2Features) == nullptr);
+  state.leaf1_edx = 1u << 26;
+  state.leaf1_ecx = 1u << 9 | 1u << 19 | 1u << 27 | 1u << 28 | 1u << 29;
+  state.leaf7_ebx = 1u << 5 | 1u << 16 | 1u << 17 | 1u << 30 | 1u << 31;
+  state.leaf7_ecx = 1u << 11;
+  state.leaf7_1_eax = 1u << 4;
+  state.xcr0 = 0xe7;
+  return state;
+}
 
-  X86State system_off = state;
-  for (const uint64_t saved : {0x0, 0x1, 0x3, 0x5}) {
-    system_off.xcr0 = saved;
-    REQUIRE(std::string(first_missing(system_off, kAvx2Features)) == "avx");
+// Each feature is asked for, one at a time; and each feature's registers must be saved.
+template <size_t N>
+void check_features(const X86Feature (&features)[N]) {
+  REQUIRE(first_missing(whole_machine(), features) == nullptr);
+  REQUIRE(std::string(first_missing(X86State(), features)) == features[0].name);
+  for (const X86Feature& f : features) {
+    INFO(f.name);
+    X86State state = whole_machine();
+    state.*f.leaf &= ~(1u << f.bit);
+    REQUIRE(std::string(first_missing(state, features)) == f.name);
+    for (uint64_t bit = 1; bit <= f.xcr0; bit <<= 1) {
+      if ((f.xcr0 & bit) == 0) continue;
+      state = whole_machine();
+      state.xcr0 &= ~bit;
+      const char* missing = first_missing(state, features);
+      REQUIRE(missing != nullptr);  // this feature, or an earlier one with the same registers
+    }
   }
-  X86State no_f16c = state;
-  no_f16c.leaf1_ecx &= ~(1u << 29);
-  REQUIRE(std::string(first_missing(no_f16c, kAvx2Features)) == "f16c");
-  X86State no_avx2 = state;
-  no_avx2.leaf7_ebx = 0;
-  REQUIRE(std::string(first_missing(no_avx2, kAvx2Features)) == "avx2");
-  REQUIRE(std::string(first_missing(X86State(), kAvx2Features)) == "avx");
+}
+
+TEST_CASE("each x86 build needs the processor and the system") {
+  check_features(kSse2Features);
+  check_features(kSse41Features);
+  check_features(kAvx2Features);
+  check_features(kAvxvnniFeatures);
+  check_features(kAvx512vnniFeatures);
+}
+
+TEST_CASE("AVX under a system that does not save its registers") {
+  X86State state = whole_machine();
+  for (const uint64_t saved : {0x0, 0x1, 0x3, 0x5}) {
+    state.xcr0 = saved;
+    REQUIRE(std::string(first_missing(state, kAvx2Features)) == "avx");
+    REQUIRE(first_missing(state, kSse41Features) == nullptr);
+  }
+  for (const uint64_t saved : {0x7, 0x27, 0x67, 0xa7, 0xc7}) {
+    state.xcr0 = saved;
+    REQUIRE(first_missing(state, kAvx2Features) == nullptr);
+    REQUIRE(std::string(first_missing(state, kAvx512vnniFeatures)) == "avx512f");
+  }
 }
 #endif
 

@@ -1,0 +1,159 @@
+// 4 floats or 32-bit integers on SSE2: the part of vec.h (docs/kernels.md) that SSE4.1 shares. No
+// half precision in hardware: widening is done with integers a vector at a time, narrowing (once
+// for each new key and value) an element at a time.
+#ifndef KRAFLA_KERNELS_SSE2_LANES_H_
+#define KRAFLA_KERNELS_SSE2_LANES_H_
+
+#include <emmintrin.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "kernels/kernels.h"
+#include "kernels/scalar/convert.h"
+
+namespace krafla::KRAFLA_KERNELS {
+namespace {
+
+constexpr size_t kLanes = 4;
+constexpr size_t kFloatTokens = 3;       // tokens of a float tile: 12 chains
+constexpr size_t kAttendQueries = 4;     // queries that share keys and values
+constexpr size_t kPrefetchBytes = 4096;  // how far ahead of a stream of weights
+
+struct F32 {
+  __m128 v;
+};
+struct I32 {
+  __m128i v;
+};
+struct Mask {
+  __m128 v;
+};
+
+inline F32 splat(float x) { return {_mm_set1_ps(x)}; }
+inline I32 splat_int(int32_t x) { return {_mm_set1_epi32(x)}; }
+
+inline F32 operator+(F32 a, F32 b) { return {_mm_add_ps(a.v, b.v)}; }
+inline F32 operator-(F32 a, F32 b) { return {_mm_sub_ps(a.v, b.v)}; }
+inline F32 operator*(F32 a, F32 b) { return {_mm_mul_ps(a.v, b.v)}; }
+inline F32 operator/(F32 a, F32 b) { return {_mm_div_ps(a.v, b.v)}; }
+inline I32 operator+(I32 a, I32 b) { return {_mm_add_epi32(a.v, b.v)}; }
+inline I32 operator-(I32 a, I32 b) { return {_mm_sub_epi32(a.v, b.v)}; }
+inline I32 operator&(I32 a, I32 b) { return {_mm_and_si128(a.v, b.v)}; }
+inline I32 operator|(I32 a, I32 b) { return {_mm_or_si128(a.v, b.v)}; }
+inline I32 operator^(I32 a, I32 b) { return {_mm_xor_si128(a.v, b.v)}; }
+template <int kBits>
+inline I32 shift_left(I32 a) {
+  return {_mm_slli_epi32(a.v, kBits)};
+}
+template <int kBits>
+inline I32 shift_right(I32 a) {
+  return {_mm_srai_epi32(a.v, kBits)};
+}
+
+inline I32 as_int(F32 a) { return {_mm_castps_si128(a.v)}; }
+inline F32 as_float(I32 a) { return {_mm_castsi128_ps(a.v)}; }
+inline F32 to_float(I32 a) { return {_mm_cvtepi32_ps(a.v)}; }
+inline I32 round_to_int(F32 a) { return {_mm_cvtps_epi32(a.v)}; }
+
+inline F32 max(F32 a, F32 b) { return {_mm_max_ps(a.v, b.v)}; }
+inline F32 min(F32 a, F32 b) { return {_mm_min_ps(a.v, b.v)}; }
+inline Mask less(F32 a, F32 b) { return {_mm_cmplt_ps(a.v, b.v)}; }
+inline Mask equal(I32 a, I32 b) { return {_mm_castsi128_ps(_mm_cmpeq_epi32(a.v, b.v))}; }
+inline F32 select(Mask m, F32 a, F32 b) {
+  return {_mm_or_ps(_mm_and_ps(m.v, a.v), _mm_andnot_ps(m.v, b.v))};
+}
+inline F32 sqrt(F32 a) { return {_mm_sqrt_ps(a.v)}; }
+
+inline F32 load(const float* p) { return {_mm_loadu_ps(p)}; }
+inline I32 load_int(const void* p) { return {_mm_loadu_si128(static_cast<const __m128i*>(p))}; }
+inline void store(float* p, F32 a) { _mm_storeu_ps(p, a.v); }
+
+// The low 16 bits of each lane are an f16.
+inline F32 widen_f16(I32 h) {
+  const I32 rest = h & splat_int(0x7fff), sign = shift_left<16>(h ^ rest);
+  const I32 moved = shift_left<13>(rest) + splat_int(112 << 23);
+  const Mask is_small = {_mm_castsi128_ps(_mm_cmplt_epi32(rest.v, splat_int(0x400).v))};
+  const Mask is_large = {_mm_castsi128_ps(_mm_cmpgt_epi32(rest.v, splat_int(0x7bff).v))};
+  // Exponents 1 to 30 only need another bias.
+  if (_mm_movemask_ps(_mm_or_ps(is_small.v, is_large.v)) == 0) return as_float(moved | sign);
+  // A denormal: with an exponent one higher, its leading one is in the way; the float subtraction
+  // takes it off and is exact. Infinity and NaN: the highest exponent, NaN made quiet.
+  const F32 denormal = as_float(moved + splat_int(1 << 23)) - as_float(splat_int(113 << 23));
+  const I32 nan = I32{_mm_cmpgt_epi32(rest.v, splat_int(0x7c00).v)} & splat_int(0x400000);
+  const F32 large = as_float((moved + splat_int(112 << 23)) | nan);
+  const F32 value = select(is_large, large, select(is_small, denormal, as_float(moved)));
+  return as_float(as_int(value) | sign);
+}
+inline I32 load_low16(const uint16_t* p) {
+  const __m128i h = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
+  return {_mm_unpacklo_epi16(h, _mm_setzero_si128())};
+}
+inline F32 load_f16(const uint16_t* p) { return widen_f16(load_low16(p)); }
+inline F32 load_bf16(const uint16_t* p) { return as_float(shift_left<16>(load_low16(p))); }
+
+// The first n lanes, n <= kLanes: the others load as zero and are not stored; no byte of theirs is
+// touched.
+inline F32 load(const float* p, size_t n) {
+  float lanes[kLanes] = {};
+  memcpy(lanes, p, n * sizeof *p);
+  return load(lanes);
+}
+inline void store(float* p, F32 a, size_t n) {
+  float lanes[kLanes];
+  store(lanes, a);
+  memcpy(p, lanes, n * sizeof *p);
+}
+inline F32 load_f16(const uint16_t* p, size_t n) {
+  uint16_t h[kLanes] = {};
+  memcpy(h, p, n * sizeof *h);
+  return load_f16(h);
+}
+inline F32 load_bf16(const uint16_t* p, size_t n) {
+  uint16_t h[kLanes] = {};
+  memcpy(h, p, n * sizeof *h);
+  return load_bf16(h);
+}
+inline void store_f16(uint16_t* p, F32 a, size_t n) {
+  float lanes[kLanes];
+  store(lanes, a);
+  for (size_t i = 0; i < n; ++i) p[i] = narrow_f16(lanes[i]);
+}
+inline void store_f16(uint16_t* p, F32 a) { store_f16(p, a, kLanes); }
+// The low 16 bits of each lane.
+inline void store_low16(uint16_t* p, I32 a, size_t n) {
+  int32_t lanes[kLanes];
+  _mm_storeu_si128(reinterpret_cast<__m128i*>(lanes), a.v);
+  for (size_t i = 0; i < n; ++i) p[i] = static_cast<uint16_t>(lanes[i]);
+}
+inline void store_low16(uint16_t* p, I32 a) {
+  const I32 extended = shift_right<16>(shift_left<16>(a));  // what the signed pack keeps
+  _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(extended.v, extended.v));
+}
+// Lanes in [-128, 127].
+inline void store_int8(int8_t* p, I32 a) {
+  const __m128i words = _mm_packs_epi32(a.v, a.v);
+  const int32_t four = _mm_cvtsi128_si32(_mm_packs_epi16(words, words));
+  memcpy(p, &four, sizeof four);
+}
+
+// Lane l takes in lane l + half for half = 2, 1: the upper lane is max's first operand.
+inline float fold_sum(F32 a) {
+  const __m128 s = _mm_add_ps(a.v, _mm_movehl_ps(a.v, a.v));
+  return _mm_cvtss_f32(_mm_add_ss(s, _mm_shuffle_ps(s, s, 0x55)));
+}
+inline float fold_max(F32 a) {
+  const __m128 s = _mm_max_ps(_mm_movehl_ps(a.v, a.v), a.v);
+  return _mm_cvtss_f32(_mm_max_ss(_mm_shuffle_ps(s, s, 0x55), s));
+}
+inline int32_t fold_sum(I32 a) {
+  const __m128i s = _mm_add_epi32(a.v, _mm_shuffle_epi32(a.v, 0x0e));
+  return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0x01)));
+}
+
+inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+}  // namespace
+}  // namespace krafla::KRAFLA_KERNELS
+
+#endif  // KRAFLA_KERNELS_SSE2_LANES_H_
