@@ -87,12 +87,12 @@ StatusOr<GgufTokenizerData> TokenizerData(const GgufFile& gguf) {
 
 Status ReadTokenizer(const GgufFile& gguf, Import* import) {
   if (gguf.Has("tokenizer.ggml.model")) {
-    KRAFLA_ASSIGN_OR_RETURN(const GgufTokenizerData data, TokenizerData(gguf));
+    KRAFLA_ASSIGN_OR_RETURN(GgufTokenizerData data, TokenizerData(gguf));
     if (data.tokens.size() > static_cast<uint64_t>(import->config.n_vocab)) {
       return FileError("gguf: tokenizer.ggml.tokens has {} tokens, the vocabulary {}",
                        data.tokens.size(), import->config.n_vocab);
     }
-    KRAFLA_ASSIGN_OR_RETURN(const TokenizerSpec spec, TokenizerSpecFromGguf(data));
+    KRAFLA_ASSIGN_OR_RETURN(const TokenizerSpec spec, TokenizerSpecFromGguf(std::move(data)));
     KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, WriteTokenizerTable(spec));
   }
   import->chat_template = gguf.String("tokenizer.chat_template").value_or("");

@@ -1,61 +1,22 @@
-// Byte-level BPE as GGUF holds it: tokens and merges in the byte alphabet, control tokens by type.
+// What both kinds of GGUF tokenizers share: the tokens with their types, the special ids.
+// Byte-level BPE has merges and a named pre-tokenizer, SentencePiece has scores.
 #include "lib/convert/tokenizer_gguf.h"
 
+#include <algorithm>
+#include <string>
 #include <string_view>
-#include <unordered_map>
+#include <tuple>
+#include <unordered_set>
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/convert/tokenizer_gguf_parts.h"
 #include "lib/tokenizer/table.h"
 
 namespace krafla {
 namespace {
 
-// What a name in tokenizer.ggml.pre stands for.
-struct PreTokenizerRow {
-  std::string_view name;
-  std::string_view pattern;  // empty: the pattern of GPT-2, which ByteLevel brings along
-  bool digits;               // every digit by itself, first
-  bool nfc;
-  bool ignore_merges;
-  bool adds_bos;  // unless the file says otherwise
-};
-
-constexpr std::string_view kLlama3 =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
-    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen2 =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*)"
-    R"(|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kQwen35 =
-    R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?[\p{L}\p{M}]+|\p{N})"
-    R"(| ?[^\s\p{L}\p{M}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-constexpr std::string_view kTekken =
-    R"([^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]*[\p{Ll}\p{Lm}\p{Lo}\p{M}]+)"
-    R"(|[^\r\n\p{L}\p{N}]?[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]+[\p{Ll}\p{Lm}\p{Lo}\p{M}]*)"
-    R"(|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-
-constexpr PreTokenizerRow kRows[] = {
-    // name, pattern, digits, nfc, ignore_merges, adds_bos
-    {"", "", false, false, false, false},
-    {"default", "", false, false, false, false},
-    {"gpt-2", "", false, false, false, false},
-    {"phi-2", "", false, false, false, false},
-    {"mpt", "", false, false, false, false},
-    {"olmo", "", false, false, false, false},
-    {"smollm", "", true, false, false, false},
-    {"starcoder", "", true, false, false, false},
-    {"refact", "", true, false, false, false},
-    {"command-r", "", true, false, false, false},
-    {"llama-bpe", kLlama3, false, false, true, true},
-    {"llama3", kLlama3, false, false, true, true},
-    {"llama-v3", kLlama3, false, false, true, true},
-    {"smaug-bpe", kLlama3, false, false, false, false},
-    {"qwen2", kQwen2, false, true, false, false},
-    {"deepseek-r1-qwen", kQwen2, false, true, false, false},
-    {"qwen35", kQwen35, false, true, false, false},
-    {"tekken", kTekken, false, false, true, false},
-};
+using namespace tokenizer_gguf;
 
 // tokenizer.ggml.token_type.
 constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
@@ -79,6 +40,7 @@ Status AddTokens(const GgufTokenizerData& data, TokenizerSpec* spec) {
     if (ValidUtf8Prefix(text) != text.size()) {
       return FileError("gguf: token {} is not UTF-8 at byte {}", id, ValidUtf8Prefix(text));
     }
+    if (text.empty()) continue;  // a hole
     const int32_t type = data.token_types.empty() ? kNormal : data.token_types[id];
     if (type < kNormal || type > kByte) {
       return FileError("gguf: token {} has type {}, want {} to {}", id, type, kNormal, kByte);
@@ -97,43 +59,25 @@ Status AddTokens(const GgufTokenizerData& data, TokenizerSpec* spec) {
   return OkStatus();
 }
 
-Status AddMerges(const GgufTokenizerData& data, TokenizerSpec* spec) {
-  std::unordered_map<std::string_view, uint32_t> ids;
+// Ids by text; every text is one token's.
+StatusOr<TokenIds> IdsByText(const GgufTokenizerData& data) {
+  TokenIds ids;
   ids.reserve(data.tokens.size());
   for (size_t id = 0; id < data.tokens.size(); ++id) {
+    if (data.tokens[id].empty()) continue;
     const auto [it, is_new] = ids.emplace(data.tokens[id], static_cast<uint32_t>(id));
     if (!is_new) {
       return FileError("gguf: tokens {} and {} are both \"{}\"", it->second, id, data.tokens[id]);
     }
   }
-  std::string result;
-  spec->merges.reserve(data.merges.size());
-  for (size_t i = 0; i < data.merges.size(); ++i) {
-    const std::string_view merge = data.merges[i];
-    const size_t space = merge.empty() ? merge.npos : merge.find(' ', 1);
-    if (space == merge.npos || space + 1 == merge.size()) {
-      return FileError("gguf: merge {} is \"{}\", want two tokens", i, merge);
-    }
-    const std::string_view left = merge.substr(0, space), right = merge.substr(space + 1);
-    result.assign(left).append(right);
-    MergeSpec m = {};
-    for (auto& [name, id] : {std::pair(left, &m.left), std::pair(right, &m.right),
-                             std::pair(std::string_view(result), &m.result)}) {
-      const auto it = ids.find(name);
-      if (it == ids.end()) {
-        return FileError("gguf: merge {} (\"{}\"): \"{}\" is no token", i, merge, name);
-      }
-      *id = it->second;
-    }
-    spec->merges.push_back(m);
-  }
-  return OkStatus();
+  return ids;
 }
 
-Status AddSpecialIds(const GgufTokenizerData& data, const PreTokenizerRow& row,
-                     TokenizerSpec* spec) {
+// adds_bos: unless the file says otherwise.
+Status AddSpecialIds(const GgufTokenizerData& data, bool adds_bos, TokenizerSpec* spec) {
   for (const auto& [from, to, name] : {std::tuple(data.bos_id, &spec->bos_id, "bos"),
                                        std::tuple(data.eos_id, &spec->eos_id, "eos"),
+                                       std::tuple(data.unk_id, &spec->unk_id, "unknown"),
                                        std::tuple(data.pad_id, &spec->pad_id, "padding")}) {
     if (!from.has_value()) continue;
     if (*from < 0 || *from >= static_cast<int64_t>(data.tokens.size())) {
@@ -142,15 +86,8 @@ Status AddSpecialIds(const GgufTokenizerData& data, const PreTokenizerRow& row,
     }
     *to = static_cast<int32_t>(*from);
   }
-  // unknown_token_id is not used: byte-level text has nothing unknown, and Hugging Face's files of
-  // these models name no unknown token.
-  if (data.unk_id.has_value() &&
-      (*data.unk_id < 0 || *data.unk_id >= static_cast<int64_t>(data.tokens.size()))) {
-    return FileError("gguf: tokenizer.ggml.unknown_token_id: {} of {} tokens", *data.unk_id,
-                     data.tokens.size());
-  }
   for (const auto& [adds, id, kind, name] :
-       {std::tuple(data.add_bos.value_or(row.adds_bos), spec->bos_id, StepKind::kAddBefore, "bos"),
+       {std::tuple(data.add_bos.value_or(adds_bos), spec->bos_id, StepKind::kAddBefore, "bos"),
         std::tuple(data.add_eos.value_or(false), spec->eos_id, StepKind::kAddAfter, "eos")}) {
     if (!adds) continue;
     if (id < 0) return FileError("gguf: tokenizer.ggml.add_{0}_token without {0}_token_id", name);
@@ -159,37 +96,56 @@ Status AddSpecialIds(const GgufTokenizerData& data, const PreTokenizerRow& row,
   return OkStatus();
 }
 
+// Writers of GGUF spell a user-defined run of word marks as spaces. In Hugging Face's vocabulary it
+// is what merging word marks gives, and so it is here.
+void RestoreWordMarks(GgufTokenizerData* data) {
+  const std::unordered_set<std::string> known(data->tokens.begin(), data->tokens.end());
+  const size_t n = std::min(data->tokens.size(), data->token_types.size());
+  for (size_t id = 0; id < n; ++id) {
+    std::string& text = data->tokens[id];
+    if (data->token_types[id] != kUserDefined || text.empty()) continue;
+    if (text.find_first_not_of(' ') != text.npos) continue;
+    std::string marks;
+    for (size_t i = 0; i < text.size(); ++i) marks += kWordMark;
+    if (!known.contains(marks)) text = std::move(marks);
+  }
+}
+
+// Where a SentencePiece file does not name them, these are the ids that it means.
+void AssumeSpecialIds(GgufTokenizerData* data) {
+  for (const auto& [id, assumed] :
+       {std::pair(&data->unk_id, 0), std::pair(&data->bos_id, 1), std::pair(&data->eos_id, 2)}) {
+    const bool known = static_cast<size_t>(assumed) < data->tokens.size();
+    if (!id->has_value() && known) *id = assumed;
+  }
+}
+
 }  // namespace
 
-StatusOr<TokenizerSpec> TokenizerSpecFromGguf(const GgufTokenizerData& data) {
-  if (data.model != "gpt2") {
+StatusOr<TokenizerSpec> TokenizerSpecFromGguf(GgufTokenizerData data) {
+  TokenizerSpec spec;
+  if (data.model != "gpt2" && data.model != "llama") {
     return UnsupportedError("gguf: tokenizer.ggml.model {} is not supported", data.model);
   }
-  const PreTokenizerRow* row = nullptr;
-  for (const PreTokenizerRow& r : kRows) {
-    if (r.name == data.pre) row = &r;
-  }
-  if (row == nullptr) {
-    return UnsupportedError("gguf: tokenizer.ggml.pre {} is not supported", data.pre);
-  }
-  TokenizerSpec spec;
+  if (data.model == "llama") RestoreWordMarks(&data);
   KRAFLA_RETURN_IF_ERROR(AddTokens(data, &spec));
-  KRAFLA_RETURN_IF_ERROR(AddMerges(data, &spec));
-  KRAFLA_RETURN_IF_ERROR(AddSpecialIds(data, *row, &spec));
-  spec.ignore_merges = row->ignore_merges;
-  if (row->nfc) spec.normalizer.push_back({StepKind::kNfc, 0, 0, "", ""});
-  if (row->digits) {
-    spec.pre_tokenizer.push_back({StepKind::kDigits, kIndividualDigits, 0, "", ""});
+  KRAFLA_ASSIGN_OR_RETURN(const TokenIds ids, IdsByText(data));
+  if (data.model == "llama") {
+    AssumeSpecialIds(&data);
+    KRAFLA_RETURN_IF_ERROR(AddSpecialIds(data, true, &spec));
+    KRAFLA_RETURN_IF_ERROR(AddSentencePiece(data, ids, &spec));
+    return spec;
   }
-  uint32_t byte_level = data.add_space_prefix.value_or(false) ? kAddPrefixSpace : 0;
-  if (row->pattern.empty()) {
-    byte_level |= kUseRegex;
-  } else {
-    spec.pre_tokenizer.push_back({StepKind::kSplitRegex, 0,
-                                  static_cast<uint32_t>(SplitBehavior::kIsolated),
-                                  std::string(row->pattern), ""});
-  }
-  spec.pre_tokenizer.push_back({StepKind::kByteLevel, byte_level, 0, "", ""});
+  KRAFLA_ASSIGN_OR_RETURN(PreTokenizer pre,
+                          FindPreTokenizer(data.pre, data.add_space_prefix.value_or(false)));
+  KRAFLA_RETURN_IF_ERROR(AddListedMerges(data, ids, &spec));
+  KRAFLA_RETURN_IF_ERROR(AddSpecialIds(data, pre.adds_bos, &spec));
+  // Byte-level text has nothing unknown, and Hugging Face's files of these models name no unknown
+  // token.
+  spec.unk_id = -1;
+  spec.ignore_merges = pre.ignore_merges;
+  spec.normalizer = std::move(pre.normalizer);
+  spec.pre_tokenizer = std::move(pre.steps);
   spec.decoder.push_back({StepKind::kDecodeByteLevel, 0, 0, "", ""});
   return spec;
 }

@@ -14,7 +14,7 @@
 namespace krafla {
 
 struct GgufTokenizerData {
-  std::string model;                 // tokenizer.ggml.model: "gpt2"
+  std::string model;                 // tokenizer.ggml.model: "gpt2", "llama"
   std::string pre;                   // tokenizer.ggml.pre: "smollm"; empty where the key is missing
   std::vector<std::string> tokens;   // by id
   std::vector<int32_t> token_types;  // empty, or one for each token
@@ -25,7 +25,7 @@ struct GgufTokenizerData {
 };
 
 // FileError: not valid. UnsupportedError: a model or pre-tokenizer that is not built here.
-StatusOr<TokenizerSpec> TokenizerSpecFromGguf(const GgufTokenizerData& data);
+StatusOr<TokenizerSpec> TokenizerSpecFromGguf(GgufTokenizerData data);
 
 }  // namespace krafla
 

@@ -1,5 +1,7 @@
 // The importers: what they refuse and what they say, the pre-tokenizer names of GGUF, the flags of
 // tokenizer_config.json.
+#include <cstdio>
+
 #include "lib/convert/tokenizer_gguf.h"
 #include "lib/convert/tokenizer_json.h"
 #include "tests/support/catch.h"
@@ -16,6 +18,32 @@ GgufTokenizerData SmallGguf() {
   data.token_types = {3, 1, 1, 1, 1, 1, 1, 5, 4};
   data.merges = {"a b", "\u0120 ab"};
   data.bos_id = 0;
+  return data;
+}
+
+// Scores alone: "ab" before "bc", the word mark before either; ids 3 to 258 are the bytes.
+GgufTokenizerData SmallSentencePiece() {
+  GgufTokenizerData data;
+  data.model = "llama";
+  const auto add = [&](const std::string& text, int32_t type, float score) {
+    data.tokens.push_back(text);
+    data.token_types.push_back(type);
+    data.scores.push_back(score);
+  };
+  add("<unk>", 2, 0);
+  add("<s>", 3, 0);
+  add("</s>", 3, 0);
+  for (int b = 0; b < 256; ++b) {
+    char text[8];
+    std::snprintf(text, sizeof(text), "<0x%02X>", b);
+    add(text, 6, 0);
+  }
+  for (const char* text : {"\u2581ab", "ab", "bc", "\u2581", "a", "b", "c"}) {
+    add(text, 1, -static_cast<float>(data.tokens.size()));
+  }
+  add("  ", 4, 0);
+  add("<tool>", 4, 0);
+  add("bca", 5, 1);
   return data;
 }
 
@@ -41,11 +69,42 @@ TEST_CASE("GGUF metadata become a tokenizer") {
   o = OpenSpec(*TokenizerSpecFromGguf(data));
   REQUIRE(o.Encode("a", true) == std::vector<int32_t>{0, 1});
   REQUIRE(o.tokenizer->adds_bos());
-  for (const char* pre : {"", "default", "gpt-2", "llama-bpe", "qwen2", "qwen35", "tekken"}) {
+  for (const char* pre :
+       {"", "default", "gpt-2", "llama-bpe", "qwen2", "qwen35", "tekken", "gpt-4o", "falcon",
+        "deepseek-v3", "deepseek-coder", "command-r", "bloom"}) {
     data.pre = pre;
     INFO(pre);
     REQUIRE(OpenSpec(*TokenizerSpecFromGguf(data)).Encode("ab ab") == std::vector<int32_t>{4, 5});
   }
+}
+
+TEST_CASE("a GGUF with scores becomes a SentencePiece tokenizer") {
+  GgufTokenizerData data = SmallSentencePiece();
+  const int32_t mark_ab = 259, ab = 260, mark = 262, a = 263, c = 265, marks = 266, tool = 267;
+  Opened o = OpenSpec(*TokenizerSpecFromGguf(data));
+  using Ids = std::vector<int32_t>;
+  // "bc" comes behind "ab"; an unused token is never made; BOS is 1 and added without a word.
+  REQUIRE(o.Encode("abc") == Ids{mark_ab, c});
+  REQUIRE(o.Encode("abca", true) == Ids{1, mark_ab, c, a});
+  REQUIRE(o.Encode("\u00e9") == Ids{mark, 3 + 0xC3, 3 + 0xA9});
+  REQUIRE(o.Encode("  ab") == Ids{marks, mark_ab});
+  REQUIRE(o.Encode("</s>ab", false, true) == Ids{2, mark_ab});
+  // A control token's marker in a user's text is text; a user-defined one is the token.
+  REQUIRE(o.Encode("</s>") == Ids{mark, 3 + '<', 3 + '/', 3 + 's', 3 + '>'});
+  REQUIRE(o.Encode("ab<tool> ab") == Ids{mark_ab, tool, marks, ab});
+  REQUIRE(o.Decode({1, mark_ab, c, marks, ab, 3 + 0xC3, 3 + 0xA9}) == "<s> abc  ab\u00e9");
+  REQUIRE(o.Decode({mark_ab, c}) == "abc");
+  data.add_space_prefix = false;
+  data.add_bos = false;
+  data.add_eos = true;
+  o = OpenSpec(*TokenizerSpecFromGguf(data));
+  REQUIRE(o.Encode("ab ab", true) == Ids{ab, mark_ab, 2});
+  REQUIRE(o.Decode({mark_ab}) == " ab");
+  data.scores.pop_back();
+  REQUIRE(absl::IsDataLoss(TokenizerSpecFromGguf(data).status()));
+  data.scores.clear();
+  REQUIRE_THAT(MessageOf(TokenizerSpecFromGguf(data).status()),
+               Catch::Matchers::Contains("scores"));
 }
 
 TEST_CASE("bad GGUF metadata are refused by name") {

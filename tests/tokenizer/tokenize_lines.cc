@@ -48,9 +48,17 @@ StatusOr<TokenizerSpec> ReadDump(const std::string& text) {
   for (element e : array(root["token_types"])) {
     data.token_types.push_back(static_cast<int32_t>(int64_t(e)));
   }
-  for (element e : array(root["merges"])) data.merges.emplace_back(std::string_view(e));
+  array list;
+  if (root["merges"].get(list) == simdjson::SUCCESS) {
+    for (element e : list) data.merges.emplace_back(std::string_view(e));
+  }
+  if (root["scores"].get(list) == simdjson::SUCCESS) {
+    for (element e : list) data.scores.push_back(static_cast<float>(double(e)));
+  }
   data.bos_id = Optional<int64_t>(root, "bos_id");
   data.eos_id = Optional<int64_t>(root, "eos_id");
+  data.unk_id = Optional<int64_t>(root, "unk_id");
+  data.add_eos = Optional<bool>(root, "add_eos");
   data.add_bos = Optional<bool>(root, "add_bos");
   data.add_space_prefix = Optional<bool>(root, "add_space_prefix");
   return TokenizerSpecFromGguf(data);
