@@ -101,7 +101,7 @@ Status ReadConfig(const std::string& folder, Import* import) {
   KRAFLA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxConfigBytes));
   import->inputs.push_back(path);
   KRAFLA_ASSIGN_OR_RETURN(const JsonValues values, JsonValues::Parse(text, path));
-  const auto names = values.Strings("architectures");
+  const auto names = values.StringList("architectures");
   if (!names || names->empty()) {
     return FileError("{}: architectures: want a list of one name", path);
   }

@@ -102,7 +102,7 @@ bool JsonValues::Has(std::string_view key) const {
   return Member(document_->root, key).has_value();
 }
 
-std::optional<std::vector<std::string>> JsonValues::Strings(std::string_view key) const {
+std::optional<std::vector<std::string>> JsonValues::StringList(std::string_view key) const {
   const auto list = As<array>(Member(document_->root, key));
   if (!list) return std::nullopt;
   std::vector<std::string> values;

@@ -28,9 +28,9 @@ class JsonValues final : public KeyValues {
   std::optional<bool> Bool(std::string_view key) const override;
   std::optional<std::string> String(std::string_view key) const override;
   std::optional<std::vector<double>> Numbers(std::string_view key) const override;
+  std::optional<std::vector<std::string>> StringList(std::string_view key) const override;
   bool Has(std::string_view key) const override;
 
-  std::optional<std::vector<std::string>> Strings(std::string_view key) const;
   // The member `want` of the object in the list `key` whose member `by` is `value`:
   // chat_template: [{"name": "default", "template": "..."}].
   std::optional<std::string> StringInList(std::string_view key, std::string_view by,

@@ -47,7 +47,8 @@ Status NamesError(const Import& import, std::string_view what,
 
 Status CheckShape(const Import& import, const TensorSpec& spec, const CheckpointTensor& tensor) {
   std::vector<uint64_t> want;
-  if (spec.rows != 0) want.push_back(static_cast<uint64_t>(spec.rows));
+  const int64_t rows = spec.source_rows != 0 ? spec.source_rows : spec.rows;
+  if (rows != 0) want.push_back(static_cast<uint64_t>(rows));
   want.push_back(static_cast<uint64_t>(spec.cols));
   if (tensor.shape != want) {
     return FileError("{}: tensor {}: {}, want {}", import.format(), tensor.name,
@@ -136,6 +137,7 @@ StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
     KRAFLA_RETURN_IF_ERROR(CheckShape(*import, spec, *planned.source));
     planned.spec = spec;
     if (!import->gguf) planned.spec.gguf_permuted_heads = 0;
+    if (import->gguf) planned.spec.hf_plus_one = false;
     planned.format = is_q8(spec.kind) ? Format::kQ8 : wtype;
     plan.push_back(std::move(planned));
   }

@@ -15,7 +15,7 @@
 namespace krafla {
 
 struct PlannedTensor {
-  TensorSpec spec;  // gguf_permuted_heads is 0 where the source is not a GGUF
+  TensorSpec spec;  // gguf_permuted_heads and hf_plus_one only where the source is of that kind
   const CheckpointTensor* source = nullptr;
   Format format = Format::kF32;  // of a matrix; a vector is plain f32
   bool is_vector() const { return spec.rows == 0; }

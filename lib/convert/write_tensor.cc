@@ -53,16 +53,24 @@ Status TensorWriter::WriteVector(size_t index, const PlannedTensor& planned) {
   DecodeRows(*planned.source, raw_.data(), 1, rows_.data());
   for (size_t i = 0; i < cols; i++) {
     if (!std::isfinite(rows_[i])) return FileError("element {}: {}", i, rows_[i]);
+    if (planned.spec.hf_plus_one) rows_[i] += 1;
+  }
+  if (const auto heads = static_cast<uint64_t>(planned.spec.gguf_permuted_heads)) {
+    const std::vector<float> source = rows_;
+    for (size_t i = 0; i < cols; i++) rows_[i] = source[PermutedRow(i, cols / heads)];
   }
   return Append(index, rows_.data(), cols * sizeof(float));
 }
 
-// Rows [row, row + n) of the matrix into raw_.
+// Rows [row, row + n) of our matrix into raw_.
 Status TensorWriter::ReadRows(const PlannedTensor& planned, uint64_t row, uint64_t n) {
   const auto heads = static_cast<uint64_t>(planned.spec.gguf_permuted_heads);
   const uint64_t row_bytes = planned.source->row_bytes();
   raw_.resize(n * row_bytes);
-  if (heads == 0) return ReadRawRows(*planned.source, row, n, raw_.data());
+  if (heads == 0) {
+    const auto first = static_cast<uint64_t>(planned.spec.first_row);
+    return ReadRawRows(*planned.source, first + row, n, raw_.data());
+  }
   const uint64_t head_rows = static_cast<uint64_t>(planned.spec.rows) / heads;
   for (uint64_t i = 0; i < n; i++) {
     KRAFLA_RETURN_IF_ERROR(ReadRawRows(*planned.source, PermutedRow(row + i, head_rows), 1,

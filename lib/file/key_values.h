@@ -20,7 +20,8 @@ class KeyValues {
   virtual std::optional<bool> Bool(std::string_view key) const = 0;
   virtual std::optional<std::string> String(std::string_view key) const = 0;
   virtual std::optional<std::vector<double>> Numbers(std::string_view key) const = 0;
-  virtual bool Has(std::string_view key) const = 0;
+  virtual std::optional<std::vector<std::string>> StringList(std::string_view) const { return {}; }
+  virtual bool Has(std::string_view key) const = 0;  // also where its value is null
 };
 
 }  // namespace krafla

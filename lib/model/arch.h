@@ -45,6 +45,11 @@ struct TensorSpec {
   // GGUF files of this architecture store each head's rows with the two rotary halves interleaved:
   // row 2j of a head is row j, row 2j + 1 is row j + head_dim / 2. 0: not permuted, else heads.
   int64_t gguf_permuted_heads = 0;
+  // Where a checkpoint's tensor holds more than this one: its rows, and which are ours. 0: no.
+  int64_t source_rows = 0;
+  int64_t first_row = 0;
+  // Hugging Face's tensor has w of a norm that multiplies by 1 + w; ours, like GGUF's, has 1 + w.
+  bool hf_plus_one = false;
 };
 
 struct Arch {

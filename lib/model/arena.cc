@@ -40,8 +40,8 @@ ArenaLayout::ArenaLayout(const NetworkShape& shape, size_t max_rows, int64_t con
   act = walk.Take(max_rows, PadTo16(shape.act_width), sizeof(float));
   blocks = walk.Take(max_rows, quantized_blocks, sizeof(ActBlock));
   wide = walk.Take(max_rows, shape.wide, sizeof(float));
-  rope_cos = walk.Take(max_rows, shape.n_rot / 2, sizeof(float));
-  rope_sin = walk.Take(max_rows, shape.n_rot / 2, sizeof(float));
+  rope_cos = walk.Take(max_rows, shape.rope_width, sizeof(float));
+  rope_sin = walk.Take(max_rows, shape.rope_width, sizeof(float));
   part_m = walk.Take(max_pairs, shape.n_heads, sizeof(float));
   part_l = walk.Take(max_pairs, shape.n_heads, sizeof(float));
   part_o = walk.Take(max_pairs, shape.n_heads * shape.head_dim, sizeof(float));

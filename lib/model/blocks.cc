@@ -14,82 +14,144 @@ NetworkShape DecoderShape(const Config& config) {
   shape.n_heads = static_cast<size_t>(config.n_heads);
   shape.n_kv_heads = static_cast<size_t>(config.n_kv_heads);
   shape.head_dim = static_cast<size_t>(config.head_dim);
-  shape.n_rot = shape.head_dim;
+  const auto n_rot = static_cast<size_t>(config.n_rot == 0 ? config.head_dim : config.n_rot);
+  shape.rope_width = n_rot / 2 * (config.uses_local_rope() ? 2 : 1);
   const size_t n_q = shape.n_heads * shape.head_dim;
   const size_t n_kv = shape.n_kv_heads * shape.head_dim;
   const auto n_ff = static_cast<size_t>(config.n_ff);
   shape.act_width = std::max(shape.n_embd, n_q);
   shape.quantized_width = std::max(shape.act_width, n_ff);
-  shape.wide = std::max(PadTo16(n_q) + 2 * PadTo16(n_kv), PadTo16(n_ff));
+  shape.wide = std::max({PadTo16(n_q) + 2 * PadTo16(n_kv), PadTo16(n_ff), PadTo16(shape.n_embd)});
   return shape;
 }
 
-Status NetworkBuilder::AddEmbed(std::string_view embed, std::vector<float> rope_frequencies) {
+Status NetworkBuilder::AddEmbed(std::string_view embed, float scale, std::vector<RopeTable> ropes) {
   KRAFLA_ASSIGN_OR_RETURN(const Matrix matrix,
                           weights_.FindMatrix(embed, shape_.n_vocab, shape_.n_embd));
-  embed_.push_back(blocks::Embed(matrix));
-  embed_.push_back(blocks::RopeTables(std::move(rope_frequencies)));
+  rope_offsets_ = {0};
+  for (const RopeTable& table : ropes) {
+    rope_offsets_.push_back(rope_offsets_.back() + table.frequencies.size());
+  }
+  embed_.push_back(blocks::Embed(matrix, scale));
+  embed_.push_back(blocks::RopeTables(std::move(ropes)));
   return OkStatus();
 }
 
 void NetworkBuilder::BeginLayer() { layers_.emplace_back(); }
 
-Status NetworkBuilder::AddAttention(const std::string& prefix, float scale) {
+StatusOr<Vector> NetworkBuilder::FindBias(const std::string& name, bool wanted, size_t size) const {
+  if (!wanted) return Vector();
+  return weights_.FindVector(name, size);
+}
+
+// act = norm(x), or x itself where the block has no norm before it.
+Status NetworkBuilder::AddInput(const std::string& norm, NormPlace place, bool quantized) {
+  Vector vector;
+  if (place != NormPlace::kAfter) {
+    KRAFLA_ASSIGN_OR_RETURN(vector, weights_.FindVector(norm, shape_.n_embd));
+  }
+  layers_.back().push_back(
+      blocks::NormRows(vector, shape_.n_embd, eps_, quantized, /*logit_rows=*/false));
+  return OkStatus();
+}
+
+Status NetworkBuilder::AddQkNorm(const std::string& prefix, QkNorm kind, size_t k_offset) {
+  if (kind == QkNorm::kNone) return OkStatus();
+  const bool rows = kind == QkNorm::kRow;
+  const size_t d = shape_.head_dim;
+  KRAFLA_ASSIGN_OR_RETURN(const Vector q,
+                          weights_.FindVector(prefix + "q_norm", rows ? shape_.n_heads * d : d));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector k,
+                          weights_.FindVector(prefix + "k_norm", rows ? shape_.n_kv_heads * d : d));
+  layers_.back().push_back(blocks::NormParts(
+      {{q, 0, rows ? 1 : shape_.n_heads}, {k, k_offset, rows ? 1 : shape_.n_kv_heads}}, eps_));
+  return OkStatus();
+}
+
+// The matrix that ends a block. A norm of what it adds needs the whole row, so it is a step of its
+// own and the product goes where the block's input no longer is needed.
+Status NetworkBuilder::AddOutput(const Matrix& matrix, Vector bias, bool from_wide,
+                                 const std::string& norm, NormPlace place, float scale) {
+  StepList& steps = layers_.back();
+  if (IsQuantized(matrix.format)) steps.push_back(blocks::QuantizeRows(matrix.cols, from_wide));
+  if (place == NormPlace::kBefore) {
+    steps.push_back(blocks::ProjectResidual(matrix, bias, scale, from_wide));
+    return OkStatus();
+  }
+  KRAFLA_ASSIGN_OR_RETURN(const Vector vector, weights_.FindVector(norm, shape_.n_embd));
+  steps.push_back(blocks::Project({{matrix, 0, bias}}, from_wide));
+  steps.push_back(blocks::AddNormed(vector, eps_, scale, !from_wide));
+  return OkStatus();
+}
+
+Status NetworkBuilder::AddAttention(const std::string& prefix, const AttentionTraits& traits) {
   const size_t n_q = shape_.n_heads * shape_.head_dim;
   const size_t n_kv = shape_.n_kv_heads * shape_.head_dim;
-  KRAFLA_ASSIGN_OR_RETURN(const Vector norm,
-                          weights_.FindVector(prefix + "attn_norm", shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix wq, weights_.FindMatrix(prefix + "wq", n_q, shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix wk, weights_.FindMatrix(prefix + "wk", n_kv, shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix wv, weights_.FindMatrix(prefix + "wv", n_kv, shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix wo, weights_.FindMatrix(prefix + "wo", shape_.n_embd, n_q));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector bq, FindBias(prefix + "bq", traits.qkv_bias, n_q));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector bk, FindBias(prefix + "bk", traits.qkv_bias, n_kv));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector bv, FindBias(prefix + "bv", traits.qkv_bias, n_kv));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector bo, FindBias(prefix + "bo", traits.o_bias, shape_.n_embd));
 
   blocks::AttentionSizes sizes;
   sizes.layer = layers_.size() - 1;
   sizes.n_heads = shape_.n_heads;
   sizes.n_kv_heads = shape_.n_kv_heads;
   sizes.head_dim = shape_.head_dim;
-  sizes.n_rot = shape_.n_rot;
+  if (traits.rope >= 0) {
+    const auto table = static_cast<size_t>(traits.rope);
+    sizes.rope_offset = rope_offsets_[table];
+    sizes.n_rot = 2 * (rope_offsets_[table + 1] - rope_offsets_[table]);
+  }
   sizes.k_offset = wq.padded_rows();
   sizes.v_offset = sizes.k_offset + wk.padded_rows();
-  sizes.scale = scale;
+  sizes.window = traits.window;
+  sizes.scale = traits.scale;
+  sizes.softcap = traits.softcap;
   const bool quantized = IsQuantized(wq.format) || IsQuantized(wk.format) || IsQuantized(wv.format);
 
+  KRAFLA_RETURN_IF_ERROR(AddInput(prefix + "attn_norm", traits.norms, quantized));
   StepList& steps = layers_.back();
-  steps.push_back(blocks::NormRows(norm, eps_, quantized, /*logit_rows=*/false));
-  steps.push_back(blocks::Project({{wq, 0}, {wk, sizes.k_offset}, {wv, sizes.v_offset}}));
+  steps.push_back(blocks::Project({{wq, 0, bq}, {wk, sizes.k_offset, bk}, {wv, sizes.v_offset, bv}},
+                                  /*from_wide=*/false));
+  KRAFLA_RETURN_IF_ERROR(AddQkNorm(prefix, traits.qk_norm, sizes.k_offset));
   steps.push_back(blocks::RopeAndStore(sizes));
   steps.push_back(blocks::Attend(sizes));
   steps.push_back(blocks::MergeBlocks(sizes));
-  if (IsQuantized(wo.format)) steps.push_back(blocks::QuantizeRows(n_q, /*from_wide=*/false));
-  steps.push_back(blocks::ProjectResidual(wo, /*from_wide=*/false));
-  return OkStatus();
+  return AddOutput(wo, bo, /*from_wide=*/false, prefix + "attn_post_norm", traits.norms,
+                   traits.residual_scale);
 }
 
-Status NetworkBuilder::AddGatedFfn(const std::string& prefix, size_t n_ff) {
-  KRAFLA_ASSIGN_OR_RETURN(const Vector norm,
-                          weights_.FindVector(prefix + "ffn_norm", shape_.n_embd));
+Status NetworkBuilder::AddGatedFfn(const std::string& prefix, size_t n_ff,
+                                   const FfnTraits& traits) {
   KRAFLA_ASSIGN_OR_RETURN(const Matrix gate,
                           weights_.FindMatrix(prefix + "w_gate", n_ff, shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix up,
                           weights_.FindMatrix(prefix + "w_up", n_ff, shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix down,
                           weights_.FindMatrix(prefix + "w_down", shape_.n_embd, n_ff));
-  StepList& steps = layers_.back();
+  KRAFLA_ASSIGN_OR_RETURN(const Vector b_gate, FindBias(prefix + "b_gate", traits.bias, n_ff));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector b_up, FindBias(prefix + "b_up", traits.bias, n_ff));
+  KRAFLA_ASSIGN_OR_RETURN(const Vector b_down,
+                          FindBias(prefix + "b_down", traits.bias, shape_.n_embd));
   const bool quantized = IsQuantized(gate.format) || IsQuantized(up.format);
-  steps.push_back(blocks::NormRows(norm, eps_, quantized, /*logit_rows=*/false));
-  steps.push_back(blocks::GateUp(gate, up));
-  if (IsQuantized(down.format)) steps.push_back(blocks::QuantizeRows(n_ff, /*from_wide=*/true));
-  steps.push_back(blocks::ProjectResidual(down, /*from_wide=*/true));
-  return OkStatus();
+  KRAFLA_RETURN_IF_ERROR(AddInput(prefix + "ffn_norm", traits.norms, quantized));
+  layers_.back().push_back(blocks::GateUp({gate, 0, b_gate}, {up, 0, b_up}, traits.activation));
+  return AddOutput(down, b_down, /*from_wide=*/true, prefix + "ffn_post_norm", traits.norms,
+                   traits.residual_scale);
 }
 
-Status NetworkBuilder::AddHead(std::string_view norm, std::string_view head) {
+Status NetworkBuilder::AddHead(std::string_view norm, std::string_view head, float scale,
+                               float softcap) {
   KRAFLA_ASSIGN_OR_RETURN(const Vector vector, weights_.FindVector(norm, shape_.n_embd));
   KRAFLA_ASSIGN_OR_RETURN(const Matrix matrix,
                           weights_.FindMatrix(head, shape_.n_vocab, shape_.n_embd));
-  head_.push_back(blocks::NormRows(vector, eps_, IsQuantized(matrix.format), /*logit_rows=*/true));
-  head_.push_back(blocks::HeadTiles(matrix));
+  head_.push_back(blocks::NormRows(vector, shape_.n_embd, eps_, IsQuantized(matrix.format),
+                                   /*logit_rows=*/true));
+  head_.push_back(blocks::HeadTiles(matrix, scale, softcap));
   return OkStatus();
 }
 

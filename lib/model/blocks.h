@@ -14,6 +14,7 @@
 #include "lib/base/status.h"
 #include "lib/model/config.h"
 #include "lib/model/network.h"
+#include "lib/model/rope.h"
 #include "lib/weights/weights.h"
 
 namespace krafla {
@@ -21,29 +22,62 @@ namespace krafla {
 // Shape of a network with grouped attention and a gated feed-forward of one size in every layer.
 NetworkShape DecoderShape(const Config& config);
 
+// Which norms a block B has: x += B(norm(x)), x += norm(B(norm(x))), x += norm(B(x)).
+enum class NormPlace : uint8_t { kBefore, kAround, kAfter };
+// Norms of queries and keys before they are rotated: of each head, or of all heads as one row.
+enum class QkNorm : uint8_t { kNone, kHead, kRow };
+enum class Activation : uint8_t { kSilu, kGeluTanh };
+
+struct AttentionTraits {
+  NormPlace norms = NormPlace::kBefore;
+  QkNorm qk_norm = QkNorm::kNone;
+  bool qkv_bias = false;
+  bool o_bias = false;
+  int64_t rope = 0;    // which of the model's RopeTables; -1: none
+  int64_t window = 0;  // positions that a query sees, itself included; 0: all
+  float scale = 1;     // multiplies q k
+  float softcap = 0;
+  float residual_scale = 1;
+};
+
+struct FfnTraits {
+  NormPlace norms = NormPlace::kBefore;
+  Activation activation = Activation::kSilu;
+  bool bias = false;
+  float residual_scale = 1;
+};
+
 class NetworkBuilder {
  public:
   NetworkBuilder(const Weights& weights, const NetworkShape& shape, double norm_eps)
       : weights_(weights), shape_(shape), eps_(static_cast<float>(norm_eps)) {}
 
-  // x = embed[token]; the rotary tables of the pass.
-  Status AddEmbed(std::string_view embed, std::vector<float> rope_frequencies);
+  // x = scale * embed[token]; the rotary tables of the pass.
+  Status AddEmbed(std::string_view embed, float scale, std::vector<RopeTable> ropes);
   void BeginLayer();
-  // x += wo attention(rope(wq n), rope(wk n), wv n), n = norm(x); names: prefix + "attn_norm",
-  // "wq", ...
-  Status AddAttention(const std::string& prefix, float scale);
-  // x += w_down (silu(w_gate n) * (w_up n)), n = norm(x); prefix + "ffn_norm", "w_gate", "w_up",
-  // "w_down"
-  Status AddGatedFfn(const std::string& prefix, size_t n_ff);
-  // logits = head norm(x), for the rows that want them
-  Status AddHead(std::string_view norm, std::string_view head);
+  // x += wo attention(rope(wq n), rope(wk n), wv n), n = norm(x). Names: prefix + "attn_norm",
+  // "wq", "wk", "wv", "wo"; where the traits want them "attn_post_norm", "q_norm", "k_norm", "bq",
+  // "bk", "bv", "bo".
+  Status AddAttention(const std::string& prefix, const AttentionTraits& traits);
+  // x += w_down (act(w_gate n) * (w_up n)), n = norm(x). Names: prefix + "ffn_norm", "w_gate",
+  // "w_up", "w_down"; where the traits want them "ffn_post_norm", "b_gate", "b_up", "b_down".
+  Status AddGatedFfn(const std::string& prefix, size_t n_ff, const FfnTraits& traits);
+  // logits = scale * head norm(x), for the rows that want them; softcap > 0: then capped
+  Status AddHead(std::string_view norm, std::string_view head, float scale, float softcap);
 
   std::unique_ptr<Network> Finish();
 
  private:
+  StatusOr<Vector> FindBias(const std::string& name, bool wanted, size_t size) const;
+  Status AddInput(const std::string& norm, NormPlace place, bool quantized);
+  Status AddQkNorm(const std::string& prefix, QkNorm kind, size_t k_offset);
+  Status AddOutput(const Matrix& matrix, Vector bias, bool from_wide, const std::string& norm,
+                   NormPlace place, float scale);
+
   const Weights& weights_;
   NetworkShape shape_;
   float eps_;
+  std::vector<size_t> rope_offsets_;  // of each table in a row of cosines, and the end of the last
   StepList embed_;
   std::vector<StepList> layers_;
   StepList head_;
@@ -55,33 +89,50 @@ namespace blocks {
 struct Projection {
   Matrix matrix;
   size_t offset = 0;
+  Vector bias;  // none where empty
 };
 
-std::unique_ptr<const Step> Embed(Matrix embed);
-std::unique_ptr<const Step> RopeTables(std::vector<float> frequencies);
-// act = rms_norm(x), and its blocks where `quantized`; rows of the pass or, for the head, its logit
-// rows.
-std::unique_ptr<const Step> NormRows(Vector norm, float eps, bool quantized, bool logit_rows);
+// `count` runs of norm.size entries from `offset` on.
+struct NormPart {
+  Vector norm;
+  size_t offset = 0;
+  size_t count = 1;
+};
+
+std::unique_ptr<const Step> Embed(Matrix embed, float scale);
+std::unique_ptr<const Step> RopeTables(std::vector<RopeTable> tables);
+// act = rms_norm(x), or x where `norm` is empty, and its blocks where `quantized`; rows of the pass
+// or, for the head, its logit rows.
+std::unique_ptr<const Step> NormRows(Vector norm, size_t width, float eps, bool quantized,
+                                     bool logit_rows);
+// wide = rms_norm(wide), in parts.
+std::unique_ptr<const Step> NormParts(std::vector<NormPart> parts, float eps);
+// x += scale * rms_norm(act) (wide where from_wide).
+std::unique_ptr<const Step> AddNormed(Vector norm, float eps, float scale, bool from_wide);
 // blocks of act rows (of `wide` rows where from_wide).
 std::unique_ptr<const Step> QuantizeRows(size_t width, bool from_wide);
-// wide[offset ...] = matrix act, for each projection.
-std::unique_ptr<const Step> Project(std::vector<Projection> projections);
-// x += matrix act (wide where from_wide).
-std::unique_ptr<const Step> ProjectResidual(Matrix matrix, bool from_wide);
-// wide = silu(gate act) * (up act).
-std::unique_ptr<const Step> GateUp(Matrix gate, Matrix up);
-std::unique_ptr<const Step> HeadTiles(Matrix head);
+// wide[offset ...] = matrix act + bias, for each projection; where from_wide, act = matrix wide.
+std::unique_ptr<const Step> Project(std::vector<Projection> projections, bool from_wide);
+// x += scale * (matrix act + bias) (wide where from_wide).
+std::unique_ptr<const Step> ProjectResidual(Matrix matrix, Vector bias, float scale,
+                                            bool from_wide);
+// wide = activation(gate act) * (up act); the offsets of the projections are not used.
+std::unique_ptr<const Step> GateUp(Projection gate, Projection up, Activation activation);
+std::unique_ptr<const Step> HeadTiles(Matrix head, float scale, float softcap);
 
 struct AttentionSizes {
   size_t layer = 0;
   size_t n_heads = 0;
   size_t n_kv_heads = 0;
   size_t head_dim = 0;
-  size_t n_rot = 0;
-  size_t q_offset = 0;  // of a row of Pass::wide
+  size_t n_rot = 0;        // 0: nothing is rotated
+  size_t rope_offset = 0;  // into a row of Pass::rope_cos
+  size_t q_offset = 0;     // of a row of Pass::wide
   size_t k_offset = 0;
   size_t v_offset = 0;
+  int64_t window = 0;  // 0: none
   float scale = 1;
+  float softcap = 0;
 };
 std::unique_ptr<const Step> RopeAndStore(const AttentionSizes& sizes);
 std::unique_ptr<const Step> Attend(const AttentionSizes& sizes);       // act = attention

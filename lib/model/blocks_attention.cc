@@ -67,10 +67,11 @@ class RopeAndStoreStep final : public Step {
 
  private:
   void Rotate(const Pass& pass, size_t row, size_t kv) const {
+    if (s_.n_rot == 0) return;
     const size_t per_kv = s_.n_heads / s_.n_kv_heads;
     float* wide = pass.wide + row * pass.ld_wide;
-    const float* cos = pass.rope_cos + row * (s_.n_rot / 2);
-    const float* sin = pass.rope_sin + row * (s_.n_rot / 2);
+    const float* cos = pass.rope_cos + row * pass.ld_rope + s_.rope_offset;
+    const float* sin = pass.rope_sin + row * pass.ld_rope + s_.rope_offset;
     kernels::rope(wide + s_.q_offset + kv * per_kv * s_.head_dim, per_kv, s_.head_dim, s_.n_rot,
                   cos, sin);
     kernels::rope(wide + s_.k_offset + kv * s_.head_dim, 1, s_.head_dim, s_.n_rot, cos, sin);
@@ -146,7 +147,11 @@ class AttendStep final : public Step {
   StepWork Work(const Pass& pass) const override {
     const size_t n = pass.query_groups.size() + pass.block_pairs.size();
     const size_t items = n * runs_.Count(s_);
-    const uint64_t macs = pass.seen * s_.n_heads * s_.head_dim * 2;
+    uint64_t seen = pass.seen;
+    if (s_.window > 0) {
+      seen = std::min(seen, pass.rows.size() * static_cast<uint64_t>(s_.window));
+    }
+    const uint64_t macs = seen * s_.n_heads * s_.head_dim * 2;
     return {items, 0, items == 0 ? 0 : macs / items};
   }
 
@@ -168,24 +173,38 @@ class AttendStep final : public Step {
     AttendArgs args{};
     args.head_dim = s_.head_dim;
     args.scale = s_.scale;
+    args.softcap = s_.softcap;
     args.first = scratch.first;
     args.last = scratch.last;
     args.scores = scratch.scores;
     return args;
   }
 
-  // Positions of block `block` that a query at `position` sees.
-  static int32_t Visible(int64_t position, size_t block) {
-    const int64_t n = position + 1 - static_cast<int64_t>(block * kAttendPositions);
+  static int32_t InBlock(int64_t position, size_t block) {
+    const int64_t n = position - static_cast<int64_t>(block * kAttendPositions);
     return static_cast<int32_t>(std::clamp<int64_t>(n, 0, kAttendPositions));
+  }
+  // A query at `position` sees those of block `block` from First to before Last.
+  int32_t First(int64_t position, size_t block) const {
+    return s_.window > 0 ? InBlock(position + 1 - s_.window, block) : 0;
+  }
+  static int32_t Last(int64_t position, size_t block) { return InBlock(position + 1, block); }
+  size_t FirstBlock(int64_t position) const {
+    if (s_.window == 0) return 0;
+    return static_cast<size_t>(std::max<int64_t>(position + 1 - s_.window, 0)) / kAttendPositions;
   }
 
   void AttendPair(const Pass& pass, const BlockPair& pair, size_t index, const Heads& heads,
                   const AttendScratch& scratch) const {
     const PassRow& row = pass.rows[pair.row];
     const State& state = *pass.sequences[row.sequence].state;
-    const int32_t visible = Visible(row.position, pair.block);
-    std::fill_n(scratch.first, heads.count, 0);
+    const size_t slot = index * s_.n_heads + heads.first;
+    if (pair.block < FirstBlock(row.position)) {
+      std::fill_n(pass.part_l + slot, heads.count, 0.0F);  // for attend_merge: sees nothing
+      return;
+    }
+    const int32_t visible = Last(row.position, pair.block);
+    std::fill_n(scratch.first, heads.count, First(row.position, pair.block));
     std::fill_n(scratch.last, heads.count, visible);
     const BlockPages pages(state, s_, heads.kv, pair.block, static_cast<size_t>(visible));
     AttendArgs args = Args(scratch);
@@ -194,7 +213,6 @@ class AttendStep final : public Step {
     args.n_queries = heads.count;
     args.k_pages = pages.k;
     args.v_pages = pages.v;
-    const size_t slot = index * s_.n_heads + heads.first;
     args.m = pass.part_m + slot;
     args.l = pass.part_l + slot;
     args.o = pass.part_o + slot * s_.head_dim;
@@ -213,7 +231,6 @@ class AttendStep final : public Step {
     }
     const size_t n = group.n_rows * heads.count;
     std::fill_n(scratch.l, n, 0.0F);  // nothing merged yet; attend_merge copies the first block
-    std::fill_n(scratch.first, n, 0);
   }
 
   void AttendGroup(const Pass& pass, const QueryGroup& group, const Heads& heads,
@@ -223,11 +240,14 @@ class AttendStep final : public Step {
     const size_t n = group.n_rows * heads.count;
     const int64_t last = rows[group.n_rows - 1].position;
     Gather(pass, group, heads, scratch);
-    for (size_t block = 0; block <= static_cast<size_t>(last) / kAttendPositions; ++block) {
+    const size_t n_blocks = static_cast<size_t>(last) / kAttendPositions + 1;
+    for (size_t block = FirstBlock(rows->position); block < n_blocks; ++block) {
       for (size_t i = 0; i < n; ++i) {
-        scratch.last[i] = Visible(rows[i / heads.count].position, block);
+        const int64_t position = rows[i / heads.count].position;
+        scratch.first[i] = First(position, block);
+        scratch.last[i] = Last(position, block);
       }
-      const BlockPages pages(state, s_, heads.kv, block, static_cast<size_t>(Visible(last, block)));
+      const BlockPages pages(state, s_, heads.kv, block, static_cast<size_t>(Last(last, block)));
       AttendArgs args = Args(scratch);
       args.q = scratch.q;
       args.ldq = s_.head_dim;

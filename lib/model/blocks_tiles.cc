@@ -56,10 +56,17 @@ void InScratchPieces(const Matrix& matrix, size_t n_rows, size_t begin, size_t e
   }
 }
 
+// Adds the bias of outputs first ... first + width to some rows of them; rows of padding have none.
+void AddBias(const Vector& bias, size_t first, size_t width, float* y, size_t n_rows, size_t ldy) {
+  if (bias.size <= first) return;
+  const size_t n = std::min(width, bias.size - first);
+  for (size_t i = 0; i < n_rows; ++i) kernels::add(bias.data + first, n, y + i * ldy);
+}
+
 class ProjectStep final : public Step {
  public:
-  explicit ProjectStep(std::vector<Projection> projections)
-      : projections_(std::move(projections)) {}
+  ProjectStep(std::vector<Projection> projections, bool from_wide)
+      : projections_(std::move(projections)), from_wide_(from_wide) {}
   const char* name() const override { return "project"; }
   StepWork Work(const Pass& pass) const override {
     StepWork work = TileWork(projections_.front().matrix, 1, pass.rows.size());
@@ -78,21 +85,26 @@ class ProjectStep final : public Step {
   }
 
  private:
-  static void Multiplied(const Pass& pass, const Projection& p, size_t begin, size_t end) {
+  void Multiplied(const Pass& pass, const Projection& p, size_t begin, size_t end) const {
     const size_t n_rows = pass.rows.size();
     const size_t at_once = RowsAtOnce(p.matrix, n_rows);
+    const size_t ldy = from_wide_ ? pass.ld_act : pass.ld_wide;
+    float* y = (from_wide_ ? pass.act : pass.wide) + p.offset;
     for (size_t row = 0; row < n_rows; row += at_once) {
-      Multiply(p.matrix, begin, end, From(pass, p.matrix, false, row),
-               std::min(at_once, n_rows - row), pass.wide + row * pass.ld_wide + p.offset,
-               pass.ld_wide);
+      Multiply(p.matrix, begin, end, From(pass, p.matrix, from_wide_, row),
+               std::min(at_once, n_rows - row), y + row * ldy, ldy);
     }
+    AddBias(p.bias, begin * kTileRows, (end - begin) * kTileRows, y + begin * kTileRows, n_rows,
+            ldy);
   }
   std::vector<Projection> projections_;
+  bool from_wide_;
 };
 
 class ProjectResidualStep final : public Step {
  public:
-  ProjectResidualStep(Matrix matrix, bool from_wide) : matrix_(matrix), from_wide_(from_wide) {}
+  ProjectResidualStep(Matrix matrix, Vector bias, float scale, bool from_wide)
+      : matrix_(matrix), bias_(bias), scale_(scale), from_wide_(from_wide) {}
   const char* name() const override { return from_wide_ ? "down" : "attention out"; }
   StepWork Work(const Pass& pass) const override { return TileWork(matrix_, 1, pass.rows.size()); }
   void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
@@ -102,6 +114,8 @@ class ProjectResidualStep final : public Step {
                       const size_t width = n_tiles * kTileRows;
                       Multiply(Slice(matrix_, tile, n_tiles), 0, n_tiles,
                                From(pass, matrix_, from_wide_, row), n_rows, y, width);
+                      AddBias(bias_, tile * kTileRows, width, y, n_rows, width);
+                      if (scale_ != 1.0F) kernels::scale(scale_, n_rows * width, y);
                       for (size_t i = 0; i < n_rows; ++i) {
                         kernels::add(y + i * width, width,
                                      pass.x + (row + i) * pass.ldx + tile * kTileRows);
@@ -111,39 +125,55 @@ class ProjectResidualStep final : public Step {
 
  private:
   Matrix matrix_;
+  Vector bias_;
+  float scale_;
   bool from_wide_;
 };
 
 class GateUpStep final : public Step {
  public:
-  GateUpStep(Matrix gate, Matrix up) : gate_(gate), up_(up) {}
+  GateUpStep(Projection gate, Projection up, Activation activation)
+      : gate_(gate), up_(up), activation_(activation) {}
   const char* name() const override { return "gate and up"; }
-  StepWork Work(const Pass& pass) const override { return TileWork(gate_, 2, pass.rows.size()); }
+  StepWork Work(const Pass& pass) const override {
+    return TileWork(gate_.matrix, 2, pass.rows.size());
+  }
   void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
     auto* up = pass.thread_scratch<float>(thread);
-    InScratchPieces(gate_, pass.rows.size(), begin, end,
+    InScratchPieces(gate_.matrix, pass.rows.size(), begin, end,
                     [&](size_t row, size_t n_rows, size_t tile, size_t n_tiles) {
+                      const size_t first = tile * kTileRows;
                       const size_t width = n_tiles * kTileRows;
                       float* out = pass.wide + row * pass.ld_wide;
-                      Multiply(gate_, tile, tile + n_tiles, From(pass, gate_, false, row), n_rows,
-                               out, pass.ld_wide);
-                      Multiply(Slice(up_, tile, n_tiles), 0, n_tiles, From(pass, up_, false, row),
-                               n_rows, up, width);
+                      Multiply(gate_.matrix, tile, tile + n_tiles,
+                               From(pass, gate_.matrix, false, row), n_rows, out, pass.ld_wide);
+                      Multiply(Slice(up_.matrix, tile, n_tiles), 0, n_tiles,
+                               From(pass, up_.matrix, false, row), n_rows, up, width);
+                      AddBias(gate_.bias, first, width, out + first, n_rows, pass.ld_wide);
+                      AddBias(up_.bias, first, width, up, n_rows, width);
                       for (size_t i = 0; i < n_rows; ++i) {
-                        float* gate = out + i * pass.ld_wide + tile * kTileRows;
-                        kernels::silu_mul(gate, up + i * width, width, gate);
+                        Combine(out + i * pass.ld_wide + first, up + i * width, width);
                       }
                     });
   }
 
  private:
-  Matrix gate_;
-  Matrix up_;
+  void Combine(float* gate, const float* up, size_t n) const {
+    if (activation_ == Activation::kSilu) {
+      kernels::silu_mul(gate, up, n, gate);
+    } else {
+      kernels::gelu_tanh_mul(gate, up, n, gate);
+    }
+  }
+  Projection gate_;
+  Projection up_;
+  Activation activation_;
 };
 
 class HeadStep final : public Step {
  public:
-  explicit HeadStep(Matrix head) : head_(head) {}
+  HeadStep(Matrix head, float scale, float softcap)
+      : head_(head), scale_(scale), softcap_(softcap) {}
   const char* name() const override { return "head"; }
   StepWork Work(const Pass& pass) const override {
     return TileWork(head_, 1, pass.logit_rows.size());
@@ -151,26 +181,43 @@ class HeadStep final : public Step {
   void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
     Multiply(head_, begin, end, From(pass, head_, false, 0), pass.logit_rows.size(), pass.logits,
              pass.ld_logits);
+    const size_t width = (end - begin) * kTileRows;
+    for (size_t i = 0; i < pass.logit_rows.size(); ++i) {
+      Finish(pass.logits + i * pass.ld_logits + begin * kTileRows, width);
+    }
   }
 
  private:
+  void Finish(float* logits, size_t n) const {
+    if (scale_ != 1.0F) kernels::scale(scale_, n, logits);
+    if (softcap_ > 0.0F) {
+      kernels::scale(1.0F / softcap_, n, logits);
+      kernels::map_tanh(logits, n, logits);
+      kernels::scale(softcap_, n, logits);
+    }
+  }
   Matrix head_;
+  float scale_;
+  float softcap_;
 };
 
 }  // namespace
 
-std::unique_ptr<const Step> Project(std::vector<Projection> projections) {
-  return std::make_unique<ProjectStep>(std::move(projections));
+std::unique_ptr<const Step> Project(std::vector<Projection> projections, bool from_wide) {
+  return std::make_unique<ProjectStep>(std::move(projections), from_wide);
 }
 
-std::unique_ptr<const Step> ProjectResidual(Matrix matrix, bool from_wide) {
-  return std::make_unique<ProjectResidualStep>(matrix, from_wide);
+std::unique_ptr<const Step> ProjectResidual(Matrix matrix, Vector bias, float scale,
+                                            bool from_wide) {
+  return std::make_unique<ProjectResidualStep>(matrix, bias, scale, from_wide);
 }
 
-std::unique_ptr<const Step> GateUp(Matrix gate, Matrix up) {
-  return std::make_unique<GateUpStep>(gate, up);
+std::unique_ptr<const Step> GateUp(Projection gate, Projection up, Activation activation) {
+  return std::make_unique<GateUpStep>(gate, up, activation);
 }
 
-std::unique_ptr<const Step> HeadTiles(Matrix head) { return std::make_unique<HeadStep>(head); }
+std::unique_ptr<const Step> HeadTiles(Matrix head, float scale, float softcap) {
+  return std::make_unique<HeadStep>(head, scale, softcap);
+}
 
 }  // namespace krafla::blocks

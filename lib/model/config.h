@@ -12,14 +12,20 @@
 
 namespace krafla {
 
-// Rotary position embedding. kind: "default", "linear", "llama3" (Hugging Face's rope_type).
+// Rotary position embedding. kind: Hugging Face's rope_type.
 struct RopeConfig {
-  std::string kind = "default";
+  std::string kind = "default";  // "default", "linear", "llama3", "yarn", "longrope"
   double theta = 10000;
   double factor = 1;
-  double low_freq_factor = 1;
+  double low_freq_factor = 1;  // these two: llama3
   double high_freq_factor = 1;
   int64_t original_max_positions = 0;
+  double beta_fast = 32;  // yarn: turns within the original length where its ramp begins and ends
+  double beta_slow = 1;
+  bool truncate = true;               // yarn: the ramp's ends are rounded to whole frequencies
+  double attention_factor = 1;        // multiplies cos and sin: yarn, longrope
+  std::vector<double> short_factors;  // longrope: by frequency, in a context up to the original
+  std::vector<double> long_factors;   // and in a longer one
 };
 
 struct Config {
@@ -35,9 +41,28 @@ struct Config {
   int64_t max_positions = 0;  // max_position_embeddings
   double norm_eps = 1e-5;
   RopeConfig rope;
+  RopeConfig local_rope;         // of the layers whose `ropes` entry is 1
   bool tied_head = false;        // the head is the embedding
   std::vector<int64_t> end_ids;  // tokens that end a reply (eos_token_id, generation_config.json)
   int64_t bos_id = -1;           // -1: none
+
+  // What only some families have; a field is stored where it differs from this default.
+  int64_t n_rot = 0;             // rotated entries of a head, 0: all
+  std::vector<int64_t> windows;  // by layer: positions that a query sees, itself included; 0: all
+  std::vector<int64_t> ropes;    // by layer: 0 rope, 1 local_rope, -1 none
+  bool qkv_bias = false;
+  bool o_bias = false;
+  bool ffn_bias = false;
+  double attention_scale = 0;    // multiplies q k; 0: 1 / sqrt(head_dim)
+  double attention_softcap = 0;  // c > 0: c tanh(score / c)
+  double final_softcap = 0;      // likewise for logits
+  double embed_scale = 1;
+  double residual_scale = 1;  // multiplies what a block adds to the residual stream
+  double logit_scale = 1;
+
+  int64_t window(int64_t layer) const { return windows.empty() ? 0 : windows[size_t(layer)]; }
+  int64_t rope_of(int64_t layer) const { return ropes.empty() ? 0 : ropes[size_t(layer)]; }
+  bool uses_local_rope() const;
 };
 
 // Range and consistency checks, the same for a conversion and for a load (FileError names the

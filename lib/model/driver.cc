@@ -81,6 +81,7 @@ void Driver::BindArena(int64_t context) {
   pass_.ld_wide = shape.wide;
   pass_.rope_cos = floats(layout.rope_cos);
   pass_.rope_sin = floats(layout.rope_sin);
+  pass_.ld_rope = shape.rope_width;
   pass_.part_m = floats(layout.part_m);
   pass_.part_l = floats(layout.part_l);
   pass_.part_o = floats(layout.part_o);

@@ -27,7 +27,7 @@ struct NetworkShape {
   size_t n_heads = 0;
   size_t n_kv_heads = 0;
   size_t head_dim = 0;
-  size_t n_rot = 0;            // of head_dim, even
+  size_t rope_width = 0;       // cosines of a row: n_rot / 2 for each RopeTable of the model
   size_t act_width = 0;        // widest row of Pass::act
   size_t quantized_width = 0;  // widest row that is multiplied with a matrix
   size_t wide = 0;  // row of Pass::wide: q, k, v of a row, or its feed-forward units; padded
@@ -91,8 +91,9 @@ struct Pass {
   ActBlock* blocks = nullptr;  // [rows][cols / 32 rounded up], cols of the matrix that reads them
   float* wide = nullptr;       // [rows][ld_wide]
   size_t ld_wide = 0;
-  float* rope_cos = nullptr;  // [rows][n_rot / 2]
+  float* rope_cos = nullptr;  // [rows][ld_rope]: the model's RopeTables one after the other
   float* rope_sin = nullptr;
+  size_t ld_rope = 0;
   float* part_m = nullptr;  // [block_pairs][n_heads]
   float* part_l = nullptr;
   float* part_o = nullptr;  // [block_pairs][n_heads][head_dim]

@@ -10,11 +10,25 @@
 
 namespace krafla {
 
-// [n_rot / 2] angles per position; `config` is validated.
-std::vector<float> RopeFrequencies(const RopeConfig& config, size_t n_rot);
+// What the layers of one RopeConfig turn by. longrope has two sets of frequencies and the session's
+// context decides between them, so that a position means the same however the text grows.
+struct RopeTable {
+  std::vector<float> frequencies;       // [n_rot / 2] angles per position
+  std::vector<float> long_frequencies;  // likewise, in contexts beyond long_after; empty: the same
+  int64_t long_after = 0;
+  float factor = 1;  // multiplies cos and sin
 
-// cos and sin of f32(position) * frequency, the angle rounded to f32 first.
-void RopeAngles(const std::vector<float>& frequencies, int64_t position, float* cos, float* sin);
+  const std::vector<float>& in_context(int64_t context) const {
+    return long_frequencies.empty() || context <= long_after ? frequencies : long_frequencies;
+  }
+};
+
+// `config` is validated.
+RopeTable MakeRopeTable(const RopeConfig& config, size_t n_rot);
+
+// cos and sin of f32(position) * frequency, the angle rounded to f32 first, times factor.
+void RopeAngles(const std::vector<float>& frequencies, int64_t position, float factor, float* cos,
+                float* sin);
 
 }  // namespace krafla
 

@@ -105,6 +105,7 @@ class State {
   StatusOr<State> Fork(int64_t length, int64_t reserve) const;
 
   const KvShape& shape() const { return shape_; }
+  int64_t context() const { return context_; }
   std::byte* page(size_t i) const { return pages_[i]->data; }
   uint64_t held_bytes() const { return pages_.size() * shape_.page_bytes(); }
 

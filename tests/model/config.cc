@@ -2,6 +2,7 @@
 // way through the metadata of a file.
 #include "lib/model/config.h"
 
+#include "lib/convert/json_values.h"
 #include "lib/model/arch.h"
 #include "tests/model/tiny_model.h"
 #include "tests/support/catch.h"
@@ -10,10 +11,10 @@
 namespace krafla {
 namespace {
 
-using test::JsonValues;
-
-Status FromHf(const std::string& json, Config* config) {
-  return FindHfArch("LlamaForCausalLM")->config_from_hf(JsonValues(json), config);
+Status FromHf(const std::string& json, Config* config, const char* arch = "LlamaForCausalLM") {
+  const auto values = JsonValues::Parse(json, "config.json");
+  REQUIRE(values.ok());
+  return FindHfArch(arch)->config_from_hf(*values, config);
 }
 
 std::string Hf(const std::string& more) {
@@ -79,8 +80,6 @@ TEST_CASE("token ids may be one or a list") {
 
 TEST_CASE("what cannot be run is refused by name") {
   const std::pair<const char*, const char*> refused[] = {
-      {R"(, "attention_bias": true)", "attention_bias"},
-      {R"(, "mlp_bias": true)", "mlp_bias"},
       {R"(, "hidden_act": "gelu")", "gelu"},
       {R"(, "rope_parameters": {"partial_rotary_factor": 0.5})", "partial_rotary_factor"},
       {R"(, "num_key_value_heads": "4")", "num_key_value_heads"},
@@ -93,9 +92,10 @@ TEST_CASE("what cannot be run is refused by name") {
     CHECK_THAT(std::string(Message(status)), Catch::Contains(name));
   }
   Config config;
-  REQUIRE(FromHf(Hf(R"(, "rope_scaling": {"rope_type": "yarn", "factor": 4})"), &config).ok());
-  CHECK_THAT(std::string(Message(ValidateConfig(config))), Catch::Contains("yarn"));
-  CHECK_THAT(std::string(Message(FromHf(R"({"hidden_size": 64})", &config))),
+  REQUIRE(FromHf(Hf(R"(, "rope_scaling": {"rope_type": "dynamic", "factor": 4})"), &config).ok());
+  CHECK_THAT(std::string(Message(ValidateConfig(config))), Catch::Contains("dynamic"));
+  Config fresh;
+  CHECK_THAT(std::string(Message(FromHf(R"({"hidden_size": 64})", &fresh))),
              Catch::Contains("num_hidden_layers"));
 }
 
@@ -129,6 +129,20 @@ TEST_CASE("fields outside their range are refused by name") {
   check("bos_id", [](Config& c) { c.bos_id = 512; });
   check("end_ids", [](Config& c) { c.end_ids = {-1}; });
   check("original_max_positions", [](Config& c) { c.rope.kind = "llama3"; });
+  check("original_max_positions", [](Config& c) { c.rope.kind = "yarn"; });
+  check("short_factors", [](Config& c) {
+    c.rope.kind = "longrope";
+    c.rope.original_max_positions = 64;
+  });
+  check("n_rot", [](Config& c) { c.n_rot = 18; });
+  check("n_rot", [](Config& c) { c.n_rot = 7; });
+  check("windows", [](Config& c) { c.windows = {4}; });
+  check("windows", [](Config& c) { c.windows = {4, -1}; });
+  check("ropes", [](Config& c) { c.ropes = {0, 2}; });
+  check("local_rope.kind", [](Config& c) {
+    c.ropes = {0, 1};
+    c.local_rope.kind = "other";
+  });
   check("high_freq_factor", [](Config& c) {
     c.rope.kind = "llama3";
     c.rope.original_max_positions = 64;
@@ -191,7 +205,8 @@ TEST_CASE("a GGUF header gives the same fields") {
              Catch::Contains("llama.rope.dimension_count"));
   values = SmallGguf();
   values.numbers.erase("llama.block_count");
-  CHECK_THAT(std::string(Message(arch->config_from_gguf(values, &config))),
+  Config fresh;
+  CHECK_THAT(std::string(Message(arch->config_from_gguf(values, &fresh))),
              Catch::Contains("llama.block_count"));
   values = SmallGguf();
   values.strings["llama.rope.scaling.type"] = "linear";

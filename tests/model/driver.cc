@@ -67,7 +67,7 @@ Network DecayNetwork() {
   shape.n_heads = 1;
   shape.n_kv_heads = 1;
   shape.head_dim = 2;
-  shape.n_rot = 2;
+  shape.rope_width = 1;
   shape.act_width = kWidth;
   shape.quantized_width = kWidth;
   shape.wide = kWidth;

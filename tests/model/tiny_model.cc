@@ -6,61 +6,13 @@
 #include <bit>
 #include <cstring>
 
-#include "lib/file/mlb_writer.h"
-#include "lib/model/arch.h"
+#include "lib/convert/convert.h"
+#include "lib/convert/import.h"
+#include "lib/quant/half.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_folder.h"
 
 namespace krafla::test {
-
-struct JsonValues::Document {
-  simdjson::dom::parser parser;
-  simdjson::dom::element root;
-
-  std::optional<simdjson::dom::element> Find(std::string_view key) const {
-    simdjson::dom::element at = root;
-    while (true) {
-      const size_t dot = key.find('.');
-      if (at.at_key(key.substr(0, dot)).get(at) != simdjson::SUCCESS) return std::nullopt;
-      if (dot == std::string_view::npos) return at;
-      key.remove_prefix(dot + 1);
-    }
-  }
-};
-
-JsonValues::JsonValues(const std::string& json) : document_(new Document) {
-  REQUIRE(document_->parser.parse(json).get(document_->root) == simdjson::SUCCESS);
-}
-JsonValues::~JsonValues() = default;
-
-template <typename T>
-std::optional<T> As(const std::optional<simdjson::dom::element>& element) {
-  T value;
-  if (!element || element->get(value) != simdjson::SUCCESS) return std::nullopt;
-  return value;
-}
-
-std::optional<int64_t> JsonValues::Integer(std::string_view key) const {
-  return As<int64_t>(document_->Find(key));
-}
-std::optional<double> JsonValues::Number(std::string_view key) const {
-  return As<double>(document_->Find(key));
-}
-std::optional<bool> JsonValues::Bool(std::string_view key) const {
-  return As<bool>(document_->Find(key));
-}
-std::optional<std::string> JsonValues::String(std::string_view key) const {
-  const auto text = As<std::string_view>(document_->Find(key));
-  return text ? std::optional<std::string>(*text) : std::nullopt;
-}
-std::optional<std::vector<double>> JsonValues::Numbers(std::string_view key) const {
-  const auto array = As<simdjson::dom::array>(document_->Find(key));
-  if (!array) return std::nullopt;
-  std::vector<double> numbers;
-  for (const auto element : *array) numbers.push_back(double(element));
-  return numbers;
-}
-bool JsonValues::Has(std::string_view key) const { return document_->Find(key).has_value(); }
 
 namespace {
 
@@ -69,6 +21,11 @@ double Element(const std::string& type, const char* data, size_t i) {
     uint16_t bits;
     std::memcpy(&bits, data + 2 * i, 2);
     return std::bit_cast<float>(uint32_t{bits} << 16);
+  }
+  if (type == "F16") {
+    uint16_t bits;
+    std::memcpy(&bits, data + 2 * i, 2);
+    return F16ToF32(bits);
   }
   if (type == "F32") {
     float value;
@@ -114,15 +71,11 @@ std::string DataPath(const std::string& name) {
 }
 
 Config ReadConfig(const std::string& name) {
-  const JsonValues values(ReadWholeFile(DataPath(name) + "/config.json"));
-  const Arch* arch = FindHfArch("LlamaForCausalLM");
-  REQUIRE(arch != nullptr);
-  Config config;
-  const Status status = arch->config_from_hf(values, &config);
+  Import import;
+  const Status status = ImportHf(DataPath(name), &import);
   INFO(Message(status));
   REQUIRE(status.ok());
-  REQUIRE(ValidateConfig(config).ok());
-  return config;
+  return import.config;
 }
 
 std::shared_ptr<Runtime> MakeRuntime(int32_t threads, uint64_t budget) {
@@ -134,54 +87,15 @@ std::shared_ptr<Runtime> MakeRuntime(int32_t threads, uint64_t budget) {
   return *runtime;
 }
 
-namespace {
-
-std::vector<std::byte> Pack(Format format, const TensorSpec& spec, const Tensor& tensor) {
-  const std::vector<float> values(tensor.values.begin(), tensor.values.end());
-  std::vector<std::byte> bytes(spec.rows == 0 ? values.size() * 4
-                                              : MatrixBytes(format, spec.rows, spec.cols));
-  if (spec.rows == 0) {
-    std::memcpy(bytes.data(), values.data(), bytes.size());
-    return bytes;
-  }
-  const auto rows = static_cast<size_t>(spec.rows);
-  const auto cols = static_cast<size_t>(spec.cols);
-  for (size_t row = 0; row < rows; row += 16) {
-    REQUIRE(PackTile(format, values.data() + row * cols, cols, std::min<size_t>(16, rows - row),
-                     cols, bytes.data() + row / 16 * TileBytes(format, cols))
-                .ok());
-  }
-  return bytes;
-}
-
-}  // namespace
-
 void WriteTiny(const std::string& name, Format format, const std::string& path) {
-  const Config config = ReadConfig(name);
-  const auto tensors = ReadSafetensors(DataPath(name) + "/model.safetensors");
-  const auto specs = FindArch(config.arch)->tensors(config);
-  MlbWriter writer;
-  for (const MetaEntry& entry : ConfigToMetadata(config)) writer.AddMetadata(entry);
-  for (const TensorSpec& spec : specs) {
-    MlbWriter::TensorDecl decl;
-    decl.name = spec.name;
-    decl.type = spec.rows == 0 ? 0 : static_cast<uint32_t>(format);
-    decl.layout = spec.rows == 0 ? 0 : 1;
-    if (spec.rows == 0) {
-      decl.dims = {static_cast<uint64_t>(spec.cols)};
-    } else {
-      decl.dims = {static_cast<uint64_t>(spec.rows), static_cast<uint64_t>(spec.cols)};
-    }
-    REQUIRE(writer.AddTensor(decl).ok());
-  }
-  REQUIRE(writer.Begin(path).ok());
-  for (size_t i = 0; i < specs.size(); ++i) {
-    INFO(specs[i].hf_name);
-    REQUIRE(tensors.count(specs[i].hf_name) == 1);
-    const auto bytes = Pack(format, specs[i], tensors.at(specs[i].hf_name));
-    REQUIRE(writer.Write(i, bytes.data(), bytes.size()).ok());
-  }
-  REQUIRE(writer.Finish().ok());
+  ConvertOptions options;
+  options.kind = name.ends_with(".gguf") ? ConvertKind::kGguf : ConvertKind::kHf;
+  options.in = DataPath(name);
+  options.out = path;
+  options.wtype = format;
+  const Status status = Convert(options);
+  INFO(Message(status));
+  REQUIRE(status.ok());
 }
 
 std::shared_ptr<const Model> OpenTiny(const std::string& name, Format format,

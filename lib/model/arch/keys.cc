@@ -5,6 +5,9 @@
 #include <cmath>
 #include <optional>
 #include <string>
+#include <utility>
+
+#include "lib/base/math.h"
 
 namespace krafla {
 namespace {
@@ -44,6 +47,13 @@ Status ReadBool(const KeyValues& values, std::string_view key, bool* out) {
   return OkStatus();
 }
 
+Status ReadNumbers(const KeyValues& values, std::string_view key, std::vector<double>* out) {
+  const std::optional<std::vector<double>> list = values.Numbers(key);
+  if (!list) return CheckAbsent(values, key, "a list of numbers");
+  *out = *list;
+  return OkStatus();
+}
+
 Status RequireInteger(const KeyValues& values, std::string_view key, int64_t* out) {
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key, out));
   if (!values.Integer(key)) return FileError("config: {}: absent, want an integer", key);
@@ -73,31 +83,85 @@ Status ReadIds(const KeyValues& values, std::string_view key, std::vector<int64_
   return OkStatus();
 }
 
-Status ReadHfRope(const KeyValues& values, RopeConfig* rope) {
+double DefaultAttentionFactor(const RopeConfig& rope, int64_t max_positions) {
+  if (rope.kind == "yarn") return rope.factor <= 1 ? 1 : 0.1 * Log(rope.factor) + 1;
+  if (rope.kind != "longrope" || rope.original_max_positions < 2) return 1;
+  const auto original = static_cast<double>(rope.original_max_positions);
+  const double factor = static_cast<double>(max_positions) / original;
+  return factor <= 1 ? 1 : std::sqrt(1 + Log(factor) / Log(original));
+}
+
+namespace {
+
+struct RopeExtras {
+  double rotated = 1;
+  double factor = 0;  // 0: absent
+  double attention_factor = 0;
+  double mscale = 0;
+  double mscale_all_dim = 0;
+};
+
+Status ReadRopeGroup(const KeyValues& values, std::string_view group, RopeConfig* rope,
+                     RopeExtras* extras) {
+  for (const char* key : {"type", "rope_type"}) {
+    if (auto kind = values.String(Join(group, key))) rope->kind = *kind;
+  }
+  const std::pair<const char*, double*> numbers[] = {
+      {"rope_theta", &rope->theta},
+      {"factor", &extras->factor},
+      {"low_freq_factor", &rope->low_freq_factor},
+      {"high_freq_factor", &rope->high_freq_factor},
+      {"beta_fast", &rope->beta_fast},
+      {"beta_slow", &rope->beta_slow},
+      {"attention_factor", &extras->attention_factor},
+      {"mscale", &extras->mscale},
+      {"mscale_all_dim", &extras->mscale_all_dim},
+      {"partial_rotary_factor", &extras->rotated},
+  };
+  for (const auto& [key, out] : numbers) {
+    KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(group, key), out));
+  }
+  KRAFLA_RETURN_IF_ERROR(ReadBool(values, Join(group, "truncate"), &rope->truncate));
+  KRAFLA_RETURN_IF_ERROR(ReadNumbers(values, Join(group, "short_factor"), &rope->short_factors));
+  KRAFLA_RETURN_IF_ERROR(ReadNumbers(values, Join(group, "long_factor"), &rope->long_factors));
+  return ReadInteger(values, Join(group, "original_max_position_embeddings"),
+                     &rope->original_max_positions);
+}
+
+// mscale(factor, m) / mscale(factor, m_all): DeepSeek's form of yarn's attention factor.
+double ScaledAttentionFactor(const RopeConfig& rope, const RopeExtras& extras) {
+  if (rope.factor <= 1) return 1;
+  const double log = 0.1 * Log(rope.factor);
+  return (log * extras.mscale + 1) / (log * extras.mscale_all_dim + 1);
+}
+
+}  // namespace
+
+Status ReadHfRope(const KeyValues& values, std::string_view group, int64_t max_positions,
+                  RopeConfig* rope, double* rotated) {
+  RopeExtras extras;
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "rope_theta", &rope->theta));
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "partial_rotary_factor", &extras.rotated));
+  // The old group first, so that the new one wins where a file has both.
+  KRAFLA_RETURN_IF_ERROR(ReadRopeGroup(values, "rope_scaling", rope, &extras));
+  KRAFLA_RETURN_IF_ERROR(ReadRopeGroup(values, group, rope, &extras));
+  // Phi-3 has it beside the groups, and there it counts.
   KRAFLA_RETURN_IF_ERROR(
       ReadInteger(values, "original_max_position_embeddings", &rope->original_max_positions));
-  // The old group first, so that the new one wins where a file has both.
-  for (const char* group : {"rope_scaling", "rope_parameters"}) {
-    for (const char* key : {"type", "rope_type"}) {
-      if (auto kind = values.String(Join(group, key))) rope->kind = *kind;
-    }
-    const auto number = [&](const char* key, double* out) {
-      return ReadNumber(values, Join(group, key), out);
-    };
-    double rotated = 1;
-    KRAFLA_RETURN_IF_ERROR(number("partial_rotary_factor", &rotated));
-    if (rotated != 1) {
-      return UnsupportedError("config: {}.partial_rotary_factor: {} is not built here, want 1",
-                              group, rotated);
-    }
-    KRAFLA_RETURN_IF_ERROR(number("rope_theta", &rope->theta));
-    KRAFLA_RETURN_IF_ERROR(number("factor", &rope->factor));
-    KRAFLA_RETURN_IF_ERROR(number("low_freq_factor", &rope->low_freq_factor));
-    KRAFLA_RETURN_IF_ERROR(number("high_freq_factor", &rope->high_freq_factor));
-    KRAFLA_RETURN_IF_ERROR(ReadInteger(values, Join(group, "original_max_position_embeddings"),
-                                       &rope->original_max_positions));
+  *rotated = extras.rotated;
+  const bool scaled = rope->kind == "llama3" || rope->kind == "yarn" || rope->kind == "longrope";
+  if (scaled && rope->original_max_positions == 0) rope->original_max_positions = max_positions;
+  if (extras.factor != 0) {
+    rope->factor = extras.factor;
+  } else if (rope->kind == "yarn" && rope->original_max_positions > 0) {
+    rope->factor =
+        static_cast<double>(max_positions) / static_cast<double>(rope->original_max_positions);
   }
+  rope->attention_factor = DefaultAttentionFactor(*rope, max_positions);
+  if (rope->kind == "yarn" && extras.mscale != 0 && extras.mscale_all_dim != 0) {
+    rope->attention_factor = ScaledAttentionFactor(*rope, extras);
+  }
+  if (extras.attention_factor != 0) rope->attention_factor = extras.attention_factor;
   return OkStatus();
 }
 
@@ -118,8 +182,10 @@ Status ReadGgufRope(const KeyValues& values, std::string_view arch, RopeConfig* 
       ReadNumber(values, Join(prefix, "scaling.low_freq_factor"), &rope->low_freq_factor));
   KRAFLA_RETURN_IF_ERROR(
       ReadNumber(values, Join(prefix, "scaling.high_freq_factor"), &rope->high_freq_factor));
-  return ReadInteger(values, Join(prefix, "scaling.original_context_length"),
-                     &rope->original_max_positions);
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, Join(prefix, "scaling.original_context_length"),
+                                     &rope->original_max_positions));
+  rope->attention_factor = DefaultAttentionFactor(*rope, /*max_positions=*/0);
+  return ReadNumber(values, Join(prefix, "scaling.attn_factor"), &rope->attention_factor);
 }
 
 Status ReadHfTokenIds(const KeyValues& values, Config* config) {

@@ -20,12 +20,18 @@ Status RequireNumber(const KeyValues& values, std::string_view key, double* out)
 Status ReadInteger(const KeyValues& values, std::string_view key, int64_t* out);
 Status ReadNumber(const KeyValues& values, std::string_view key, double* out);
 Status ReadBool(const KeyValues& values, std::string_view key, bool* out);
+Status ReadNumbers(const KeyValues& values, std::string_view key, std::vector<double>* out);
 // One id or a list of ids; absent: *out stays as it is.
 Status ReadIds(const KeyValues& values, std::string_view key, std::vector<int64_t>* out);
 
-// config.json: rope_parameters.* (new), else rope_theta and rope_scaling.* (old). Kinds that
-// ValidateConfig does not know pass through and are refused there by name.
-Status ReadHfRope(const KeyValues& values, RopeConfig* rope);
+// config.json: rope_parameters.* (new), else rope_theta and rope_scaling.* (old); where a family
+// has several, the new ones are in `group`: "rope_parameters.full_attention". What is absent stays
+// as it is. Kinds that ValidateConfig does not know pass through and are refused there by name.
+// *rotated: the share of a head that is rotated.
+Status ReadHfRope(const KeyValues& values, std::string_view group, int64_t max_positions,
+                  RopeConfig* rope, double* rotated);
+// The attention factor of yarn and longrope where the configuration has none.
+double DefaultAttentionFactor(const RopeConfig& rope, int64_t max_positions);
 // GGUF: <arch>.rope.freq_base and <arch>.rope.scaling.*.
 Status ReadGgufRope(const KeyValues& values, std::string_view arch, RopeConfig* rope);
 // bos_token_id and eos_token_id of config.json / of a GGUF's tokenizer.

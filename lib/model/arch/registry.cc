@@ -7,11 +7,17 @@
 namespace krafla {
 
 extern const Arch kLlamaArch;
+extern const Arch kMistralArch;
+extern const Arch kQwen2Arch;
+extern const Arch kQwen3Arch;
 
 namespace {
 
-constexpr std::array<const Arch*, 1> kArchs = {
+constexpr std::array kArchs = {
     &kLlamaArch,
+    &kMistralArch,
+    &kQwen2Arch,
+    &kQwen3Arch,
 };
 
 const Arch* Find(std::string_view name, std::span<const std::string_view> Arch::*names) {
