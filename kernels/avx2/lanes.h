@@ -15,7 +15,8 @@ namespace {
 
 constexpr size_t kLanes = 8;
 constexpr size_t kFloatTokens = 6;    // tokens of a float tile: 12 chains hide the adder's latency
-constexpr size_t kAttendQueries = 6;  // likewise
+constexpr size_t kAttendQueries = 6;  // queries that share keys and values: 12 chains
+constexpr size_t kAttendWide = 2;     // vectors of each of them
 constexpr size_t kPrefetchBytes = 8192;  // how far ahead of a stream of weights
 
 struct F32 {

@@ -18,7 +18,8 @@ constexpr size_t kLanes = 16;
 constexpr size_t kGemmTokens = 12;  // tokens of a quantised tile: 12 sums and 12 accumulators
 constexpr size_t kPartsTogether = 1;
 constexpr size_t kFloatTokens = 12;      // tokens of a float tile
-constexpr size_t kAttendQueries = 6;     // queries that share keys and values
+constexpr size_t kAttendQueries = 12;    // queries that share keys and values: 12 chains
+constexpr size_t kAttendWide = 1;        // vectors of each of them
 constexpr size_t kPrefetchBytes = 8192;  // how far ahead of a stream of weights
 
 struct F32 {

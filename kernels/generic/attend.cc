@@ -9,7 +9,7 @@ namespace {
 
 // Vectors that a loop carries for each query: a lone one needs more, to hide the adder's latency.
 template <size_t kN>
-constexpr size_t kWide = kN == 1 ? 4 : 2;
+constexpr size_t kWide = kN == 1 ? 4 : kAttendWide;
 
 struct F32Page {
   using Element = float;
@@ -41,7 +41,7 @@ inline void dot_positions(const typename Page::Element* k, const float* q, size_
     for (size_t j = 0; j < kVectors; ++j) {
       keys[j] = Page::get(k + c * kPagePositions + j * kLanes, All());
     }
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t i = 0; i < kN; ++i) {
       const F32 qc = splat(q[i * ldq + c]);
 #pragma GCC unroll 4
@@ -119,7 +119,7 @@ inline void sum_channels(const AttendArgs& a, size_t query, size_t begin, size_t
     F32 values[kVectors];
 #pragma GCC unroll 4
     for (size_t j = 0; j < kVectors; ++j) values[j] = Page::get(v + j * kLanes, count);
-#pragma GCC unroll 8
+#pragma GCC unroll 16
     for (size_t i = 0; i < kN; ++i) {
       const F32 weight = splat(e[i * kAttendPositions + p]);
 #pragma GCC unroll 4

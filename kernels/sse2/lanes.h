@@ -17,7 +17,8 @@ namespace {
 
 constexpr size_t kLanes = 4;
 constexpr size_t kFloatTokens = 3;       // tokens of a float tile: 12 chains
-constexpr size_t kAttendQueries = 4;     // queries that share keys and values
+constexpr size_t kAttendQueries = 6;     // queries that share keys and values: 12 chains
+constexpr size_t kAttendWide = 2;        // vectors of each of them
 constexpr size_t kPrefetchBytes = 4096;  // how far ahead of a stream of weights
 
 struct F32 {
@@ -69,21 +70,17 @@ inline F32 load(const float* p) { return {_mm_loadu_ps(p)}; }
 inline I32 load_int(const void* p) { return {_mm_loadu_si128(static_cast<const __m128i*>(p))}; }
 inline void store(float* p, F32 a) { _mm_storeu_ps(p, a.v); }
 
-// The low 16 bits of each lane are an f16.
+// The low 16 bits of each lane are an f16. Its exponent and mantissa moved to a float's place are
+// the value times 2^-112, denormals included; a product with 2^112 is exact.
 inline F32 widen_f16(I32 h) {
   const I32 rest = h & splat_int(0x7fff), sign = shift_left<16>(h ^ rest);
-  const I32 moved = shift_left<13>(rest) + splat_int(112 << 23);
-  const Mask is_small = {_mm_castsi128_ps(_mm_cmplt_epi32(rest.v, splat_int(0x400).v))};
-  const Mask is_large = {_mm_castsi128_ps(_mm_cmpgt_epi32(rest.v, splat_int(0x7bff).v))};
-  // Exponents 1 to 30 only need another bias.
-  if (_mm_movemask_ps(_mm_or_ps(is_small.v, is_large.v)) == 0) return as_float(moved | sign);
-  // A denormal: with an exponent one higher, its leading one is in the way; the float subtraction
-  // takes it off and is exact. Infinity and NaN: the highest exponent, NaN made quiet.
-  const F32 denormal = as_float(moved + splat_int(1 << 23)) - as_float(splat_int(113 << 23));
+  const F32 value = as_float(shift_left<13>(rest)) * as_float(splat_int((112 + 127) << 23));
+  const __m128i large = _mm_cmpgt_epi32(rest.v, splat_int(0x7bff).v);
+  if (_mm_movemask_epi8(large) == 0) return as_float(as_int(value) | sign);
+  // Infinity and NaN: the highest exponent, and a NaN made quiet.
   const I32 nan = I32{_mm_cmpgt_epi32(rest.v, splat_int(0x7c00).v)} & splat_int(0x400000);
-  const F32 large = as_float((moved + splat_int(112 << 23)) | nan);
-  const F32 value = select(is_large, large, select(is_small, denormal, as_float(moved)));
-  return as_float(as_int(value) | sign);
+  const F32 highest = as_float((shift_left<13>(rest) + splat_int(224 << 23)) | nan);
+  return as_float(as_int(select({_mm_castsi128_ps(large)}, highest, value)) | sign);
 }
 inline I32 load_low16(const uint16_t* p) {
   const __m128i h = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(p));
