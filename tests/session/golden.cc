@@ -10,7 +10,7 @@ using namespace test;
 
 TEST_CASE("logits equal the reference's within its rounding") {
   for (const char* name : {"llama2", "llama3", "llama3_sharded_old_keys", "llama_odd", "mistral",
-                           "qwen2", "qwen3", "smollm2"}) {
+                           "qwen2", "qwen3", "smollm2", "smollm3", "gemma2", "gemma3"}) {
     INFO(name);
     const auto model = OpenTiny(name, Format::kF32, MakeRuntime(2));
     const auto expected = ReadSafetensors(DataPath(name) + "/expected.safetensors");

@@ -6,18 +6,22 @@
 
 namespace krafla {
 
+extern const Arch kGemma2Arch;
+extern const Arch kGemma3Arch;
+extern const Arch kGraniteArch;
 extern const Arch kLlamaArch;
 extern const Arch kMistralArch;
+extern const Arch kOlmo2Arch;
+extern const Arch kPhi3Arch;
 extern const Arch kQwen2Arch;
 extern const Arch kQwen3Arch;
+extern const Arch kSmolLm3Arch;
 
 namespace {
 
 constexpr std::array kArchs = {
-    &kLlamaArch,
-    &kMistralArch,
-    &kQwen2Arch,
-    &kQwen3Arch,
+    &kGemma2Arch, &kGemma3Arch, &kGraniteArch, &kLlamaArch, &kMistralArch,
+    &kOlmo2Arch,  &kPhi3Arch,   &kQwen2Arch,   &kQwen3Arch, &kSmolLm3Arch,
 };
 
 const Arch* Find(std::string_view name, std::span<const std::string_view> Arch::*names) {

@@ -1,0 +1,76 @@
+// Gemma 2: norms around each block, GELU, scaled embeddings, soft caps on scores and logits, a
+// sliding window in every other layer.
+#include <cmath>
+
+#include "lib/model/arch/decoder.h"
+#include "lib/model/arch/keys.h"
+
+namespace krafla {
+namespace {
+
+constexpr DecoderFamily kFamily = {.name = "gemma2",
+                                   .norms = NormPlace::kAround,
+                                   .activation = Activation::kGeluTanh,
+                                   .hf_norm_plus_one = true};
+constexpr std::string_view kHfNames[] = {"Gemma2ForCausalLM"};
+constexpr std::string_view kGgufNames[] = {"gemma2"};
+constexpr int64_t kPeriod = 2;
+constexpr int64_t kLayersOf27B = 46;
+
+// null: none.
+Status ReadSoftcap(const KeyValues& values, std::string_view key, double* softcap) {
+  if (values.Has(key)) *softcap = 0;
+  return ReadNumber(values, key, softcap);
+}
+
+Status ConfigFromHf(const KeyValues& values, Config* config) {
+  config->n_vocab = 256000;
+  config->n_embd = 2304;
+  config->n_ff = 9216;
+  config->n_layers = 26;
+  config->n_heads = 8;
+  config->n_kv_heads = 4;
+  config->head_dim = 256;
+  config->max_positions = 8192;
+  config->norm_eps = 1e-6;
+  config->tied_head = true;
+  config->bos_id = 2;
+  config->end_ids = {1};
+  config->attention_softcap = 50;
+  config->final_softcap = 30;
+  KRAFLA_RETURN_IF_ERROR(ReadHfDecoder(values, kFamily, config));
+  KRAFLA_RETURN_IF_ERROR(ReadSoftcap(values, "attn_logit_softcapping", &config->attention_softcap));
+  KRAFLA_RETURN_IF_ERROR(ReadSoftcap(values, "final_logit_softcapping", &config->final_softcap));
+  double query_scalar = 256;
+  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "query_pre_attn_scalar", &query_scalar));
+  config->attention_scale = 1 / std::sqrt(query_scalar);
+  config->embed_scale = std::sqrt(static_cast<double>(config->n_embd));
+  int64_t window = 4096;
+  KRAFLA_RETURN_IF_ERROR(ReadHfWindowSize(values, &window));
+  return ReadHfWindows(values, window, AllButEveryNth, kPeriod, config);
+}
+
+Status ConfigFromGguf(const KeyValues& values, Config* config) {
+  KRAFLA_RETURN_IF_ERROR(ReadGgufDecoder(values, kFamily, config));
+  KRAFLA_RETURN_IF_ERROR(
+      ReadNumber(values, "gemma2.attn_logit_softcapping", &config->attention_softcap));
+  KRAFLA_RETURN_IF_ERROR(
+      ReadNumber(values, "gemma2.final_logit_softcapping", &config->final_softcap));
+  config->embed_scale = std::sqrt(static_cast<double>(config->n_embd));
+  // The header does not tell query_pre_attn_scalar; only the 27B model's is not the head size.
+  if (config->n_layers == kLayersOf27B && config->n_heads > 0) {
+    config->attention_scale =
+        1 / std::sqrt(static_cast<double>(config->n_embd) / static_cast<double>(config->n_heads));
+  }
+  int64_t window = 4096;
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "gemma2.attention.sliding_window", &window));
+  SetWindows(window, AllButEveryNth, kPeriod, config);
+  return OkStatus();
+}
+
+}  // namespace
+
+extern const Arch kGemma2Arch;
+const Arch kGemma2Arch = DecoderArch<kFamily>(kHfNames, kGgufNames, ConfigFromHf, ConfigFromGguf);
+
+}  // namespace krafla
