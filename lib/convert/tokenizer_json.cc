@@ -32,7 +32,7 @@ class Reader {
       if (spec_.tokens[id].present) all_ids_.emplace(spec_.tokens[id].text, id);
     }
     KRAFLA_RETURN_IF_ERROR(ReadProgram(root, "normalizer", "normalizers", [this](const element& e) {
-      return ReadNormalizer(e, &spec_.normalizer);
+      return ReadNormalizer(e, &spec_);
     }));
     KRAFLA_RETURN_IF_ERROR(ReadProgram(
         root, "pre_tokenizer", "pretokenizers",
@@ -90,6 +90,7 @@ class Reader {
     element model;
     if (root["model"].get(model) != simdjson::SUCCESS) return Bad("no model");
     const std::string_view type = TypeOf(model);
+    if (type == "Unigram") return ReadUnigram(model);
     if (!type.empty() && type != "BPE") return RefuseType("model", model);
     for (std::string_view key : {"continuing_subword_prefix", "end_of_word_suffix"}) {
       if (!Get<std::string_view>(model, key, "").empty()) return Refuse(key);
@@ -119,6 +120,35 @@ class Reader {
       }
     }
     return ReadMerges(model);
+  }
+
+  // "vocab": [["text", score], ...], the index is the id.
+  Status ReadUnigram(const element& model) {
+    array vocab;
+    if (model["vocab"].get(vocab) != simdjson::SUCCESS) return Bad("model.vocab is no array");
+    spec_.is_unigram = true;
+    spec_.fuse_unk = true;
+    spec_.byte_fallback = Get<bool>(model, "byte_fallback", false);
+    uint64_t id = 0;
+    for (const element& entry : vocab) {
+      std::string_view text;
+      double score;
+      if (entry.at(0).get(text) != simdjson::SUCCESS ||
+          entry.at(1).get(score) != simdjson::SUCCESS) {
+        return FileError("tokenizer.json: token {} is no text with a score", id);
+      }
+      KRAFLA_RETURN_IF_ERROR(SetToken(id, text, true));
+      spec_.tokens[id].score = score;
+      if (!vocab_ids_.emplace(text, static_cast<uint32_t>(id)).second) {
+        return FileError("tokenizer.json: token \"{}\" occurs twice", text);
+      }
+      ++id;
+    }
+    if (IsNull(model, "unk_id")) return OkStatus();
+    const uint64_t unk = Get<uint64_t>(model, "unk_id", kMaxTokens);
+    if (unk >= spec_.tokens.size()) return Bad("model.unk_id is no token");
+    spec_.unk_id = static_cast<int32_t>(unk);
+    return OkStatus();
   }
 
   Status ReadMerges(const element& model) {

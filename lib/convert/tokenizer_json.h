@@ -1,5 +1,5 @@
-// A TokenizerSpec from Hugging Face's files. What the reader does not know (a model other than BPE,
-// a normaliser, a flag) is refused by name, never left out.
+// A TokenizerSpec from Hugging Face's files. What the reader does not know (a model other than BPE
+// and Unigram, a normaliser, a flag) is refused by name, never left out.
 #ifndef KRAFLA_LIB_CONVERT_TOKENIZER_JSON_H_
 #define KRAFLA_LIB_CONVERT_TOKENIZER_JSON_H_
 

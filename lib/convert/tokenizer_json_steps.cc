@@ -39,31 +39,70 @@ Status ReadPrependScheme(const element& e, uint32_t* scheme) {
   return OkStatus();
 }
 
-Status ReadSplit(const element& e, std::vector<Step>* out) {
+Status ReadBehavior(const element& e, std::string_view fallback, uint32_t* behavior) {
   constexpr std::pair<std::string_view, SplitBehavior> kBehaviors[] = {
       {"Removed", SplitBehavior::kRemoved},
       {"Isolated", SplitBehavior::kIsolated},
       {"MergedWithPrevious", SplitBehavior::kMergedWithPrevious},
       {"MergedWithNext", SplitBehavior::kMergedWithNext},
       {"Contiguous", SplitBehavior::kContiguous}};
+  const auto wanted = Get<std::string_view>(e, "behavior", fallback);
+  for (const auto& [name, value] : kBehaviors) {
+    if (name != wanted) continue;
+    *behavior = static_cast<uint32_t>(value);
+    return OkStatus();
+  }
+  return UnsupportedError("tokenizer.json: {} behavior {} is not supported", TypeOf(e), wanted);
+}
+
+Status ReadSplit(const element& e, std::vector<Step>* out) {
   bool is_regex;
-  Step step{StepKind::kSplitRegex, Get<bool>(e, "invert", false) ? kInvert : 0, kNoEntry, "", ""};
+  Step step{StepKind::kSplitRegex, Get<bool>(e, "invert", false) ? kInvert : 0, 0, "", ""};
   KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
   if (!is_regex) step.kind = StepKind::kSplitLiteral;
-  const auto behavior = Get<std::string_view>(e, "behavior", "");
-  for (const auto& [name, value] : kBehaviors) {
-    if (name == behavior) step.arg = static_cast<uint32_t>(value);
-  }
-  if (step.arg == kNoEntry) {
-    return UnsupportedError("tokenizer.json: Split behavior {} is not supported", behavior);
-  }
+  KRAFLA_RETURN_IF_ERROR(ReadBehavior(e, "", &step.arg));
   out->push_back(std::move(step));
+  return OkStatus();
+}
+
+Status ReadPunctuation(const element& e, std::vector<Step>* out) {
+  Step step{StepKind::kPunctuation, 0, 0, "", ""};
+  KRAFLA_RETURN_IF_ERROR(ReadBehavior(e, "Isolated", &step.arg));
+  out->push_back(std::move(step));
+  return OkStatus();
+}
+
+// Base64 with padding, as the file has it.
+bool DecodeBase64(std::string_view text, std::string* out) {
+  constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  if (text.size() % 4 != 0) return false;
+  uint32_t bits = 0, n_bits = 0;
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '=') return text.substr(i).size() <= 2 && text.back() == '=';
+    const size_t digit = kDigits.find(text[i]);
+    if (digit == kDigits.npos) return false;
+    bits = bits << 6 | static_cast<uint32_t>(digit);
+    n_bits += 6;
+    if (n_bits < 8) continue;
+    n_bits -= 8;
+    out->push_back(static_cast<char>(bits >> n_bits));
+  }
+  return true;
+}
+
+Status ReadPrecompiled(const element& e, TokenizerSpec* spec) {
+  const auto text = Get<std::string_view>(e, "precompiled_charsmap", "");
+  if (!spec->charsmap.empty()) return Refuse("a second normalizer Precompiled");
+  if (!DecodeBase64(text, &spec->charsmap)) return Bad("precompiled_charsmap is not base64");
+  spec->normalizer.push_back({StepKind::kPrecompiled, 0, 0, "", ""});
   return OkStatus();
 }
 
 }  // namespace
 
-Status ReadNormalizer(const element& e, std::vector<Step>* out) {
+Status ReadNormalizer(const element& e, TokenizerSpec* spec) {
+  std::vector<Step>* out = &spec->normalizer;
   const std::string_view type = TypeOf(e);
   if (type == "NFC") {
     out->push_back({StepKind::kNfc, 0, 0, "", ""});
@@ -77,7 +116,7 @@ Status ReadNormalizer(const element& e, std::vector<Step>* out) {
     bool is_regex;
     Step step{StepKind::kReplace, 0, 0, "", std::string(Get<std::string_view>(e, "content", ""))};
     KRAFLA_RETURN_IF_ERROR(ReadPattern(e, &is_regex, &step.text));
-    if (is_regex) return Refuse("normalizer Replace with a Regex");
+    if (is_regex) step.kind = StepKind::kReplaceRegex;
     out->push_back(std::move(step));
   } else if (type == "Prepend") {
     out->push_back(
@@ -86,6 +125,14 @@ Status ReadNormalizer(const element& e, std::vector<Step>* out) {
     const uint32_t flags = (Get<bool>(e, "strip_left", true) ? kStripLeft : 0) |
                            (Get<bool>(e, "strip_right", true) ? kStripRight : 0);
     out->push_back({StepKind::kStrip, flags, 0, "", ""});
+  } else if (type == "Precompiled") {
+    return ReadPrecompiled(e, spec);
+  } else if (type == "Lowercase") {
+    out->push_back({StepKind::kLowercase, 0, 0, "", ""});
+  } else if (type == "StripAccents") {
+    out->push_back({StepKind::kStripAccents, 0, 0, "", ""});
+  } else if (type == "Nmt") {
+    out->push_back({StepKind::kNmt, 0, 0, "", ""});
   } else {
     return RefuseType("normalizer", e);
   }
@@ -108,6 +155,19 @@ Status ReadPreTokenizer(const element& e, std::vector<Step>* out) {
               std::string(Get<std::string_view>(e, "replacement", "\u2581")), ""};
     KRAFLA_RETURN_IF_ERROR(ReadPrependScheme(e, &step.arg));
     out->push_back(std::move(step));
+  } else if (type == "Whitespace") {
+    out->push_back({StepKind::kWhitespace, 0, 0, "", ""});
+  } else if (type == "WhitespaceSplit") {
+    out->push_back({StepKind::kWhitespaceSplit, 0, 0, "", ""});
+  } else if (type == "Punctuation") {
+    return ReadPunctuation(e, out);
+  } else if (type == "BertPreTokenizer") {
+    out->push_back({StepKind::kWhitespaceSplit, 0, 0, "", ""});
+    out->push_back(
+        {StepKind::kPunctuation, 0, static_cast<uint32_t>(SplitBehavior::kIsolated), "", ""});
+  } else if (type == "CharDelimiterSplit") {
+    out->push_back({StepKind::kSplitLiteral, 0, static_cast<uint32_t>(SplitBehavior::kRemoved),
+                    std::string(Get<std::string_view>(e, "delimiter", "")), ""});
   } else {
     return RefuseType("pre_tokenizer", e);
   }
@@ -130,9 +190,14 @@ Status ReadDecoder(const element& e, std::vector<Step>* out) {
     if (is_regex) return Refuse("decoder Replace with a Regex");
     out->push_back(std::move(step));
   } else if (type == "Strip") {
-    if (Get<uint64_t>(e, "stop", 0) != 0) return Refuse("decoder Strip at the end");
-    out->push_back({StepKind::kDecodeStrip, 0,
-                    static_cast<uint32_t>(std::min<uint64_t>(Get<uint64_t>(e, "start", 0), 64)),
+    const auto count = [&](std::string_view key) {
+      return static_cast<uint32_t>(std::min<uint64_t>(Get<uint64_t>(e, key, 0), 64));
+    };
+    const auto is_fuse = [](const Step& step) { return step.kind == StepKind::kDecodeFuse; };
+    if (count("stop") != 0 && std::any_of(out->begin(), out->end(), is_fuse)) {
+      return Refuse("decoder Strip at the end of the text");
+    }
+    out->push_back({StepKind::kDecodeStrip, count("stop"), count("start"),
                     std::string(Get<std::string_view>(e, "content", " ")), ""});
   } else if (type == "Metaspace") {
     Step step{StepKind::kDecodeMetaspace, 0, 0,

@@ -41,7 +41,7 @@ inline Status RefuseType(std::string_view where, const element& e) {
 }
 
 // Each appends the step that e describes; e is no Sequence.
-Status ReadNormalizer(const element& e, std::vector<Step>* out);
+Status ReadNormalizer(const element& e, TokenizerSpec* spec);
 Status ReadPreTokenizer(const element& e, std::vector<Step>* out);
 Status ReadDecoder(const element& e, std::vector<Step>* out);
 

@@ -1,157 +1,62 @@
-// Unicode forms over utf8proc's decomposition and composition, done in chunks that begin at a
-// character which nothing before it can reorder or compose with. utf8proc's own ordering of
-// combining marks is quadratic; here a chunk is sorted.
+// One function a step kind; the Unicode forms and SentencePiece's map have files of their own.
 #include "lib/tokenizer/normalizer.h"
-
-#include <utf8proc.h>
 
 #include <algorithm>
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/tokenizer/normalizer_forms.h"
 #include "lib/tokenizer/unicode.h"
 
 namespace krafla {
 namespace {
 
-class FormNormalizer {
- public:
-  FormNormalizer(StepKind kind, TrustedText* out)
-      : compose_(kind == StepKind::kNfc || kind == StepKind::kNfkc),
-        decompose_(static_cast<utf8proc_option_t>(
-            UTF8PROC_DECOMPOSE | UTF8PROC_STABLE |
-            (kind == StepKind::kNfkc || kind == StepKind::kNfkd ? UTF8PROC_COMPAT : 0))),
-        out_(out) {}
-
-  void Run(std::string_view text, std::span<const uint8_t> trust) {
-    track_ = !trust.empty();
-    out_->text.reserve(text.size() + text.size() / 8);
-    for (size_t at = 0; at < text.size();) {
-      const CodePoint c = DecodeUtf8(text.substr(at));
-      bool trusted = true;
-      for (uint32_t i = 0; track_ && i < c.length; ++i) trusted &= trust[at + i] != 0;
-      at += c.length;
-      if (c.value < 0x80) {
-        Flush();
-        Push(static_cast<int32_t>(c.value), trusted);
-      } else if (IsInert(c.value)) {
-        Flush();
-        Push(static_cast<int32_t>(c.value), trusted);
-        Flush();
-      } else {
-        Decompose(c.value, trusted);
-      }
-    }
-    Flush();
-  }
-
- private:
-  void Decompose(uint32_t c, bool trusted) {
-    int32_t parts[64];
-    int boundary = 0;
-    const auto n = utf8proc_decompose_char(static_cast<int32_t>(c), parts, std::size(parts),
-                                           decompose_, &boundary);
-    if (n <= 0 || n > static_cast<utf8proc_ssize_t>(std::size(parts))) {
-      parts[0] = static_cast<int32_t>(c);  // no known character is this long
-    }
-    const size_t count = n <= 0 || n > static_cast<utf8proc_ssize_t>(std::size(parts)) ? 1 : n;
-    for (size_t i = 0; i < count; ++i) {
-      if (StartsChunk(parts[i])) Flush();
-      Push(parts[i], trusted);
-    }
-  }
-
-  // Second halves of compositions are marks or Hangul vowels and finals.
-  static bool StartsChunk(int32_t c) {
-    if (c >= 0x1160 && c <= 0x11FF) return false;
-    const utf8proc_property_t* property = utf8proc_get_property(c);
-    return property->combining_class == 0 && property->category != UTF8PROC_CATEGORY_MN &&
-           property->category != UTF8PROC_CATEGORY_MC;
-  }
-
-  void Push(int32_t c, bool trusted) {
-    chunk_.push_back(c);
-    chunk_trusted_ &= trusted;
-  }
-
-  void Flush() {
-    if (chunk_.empty()) return;
-    if (chunk_.size() > 1) {
-      Order();
-      if (compose_) {
-        const auto n = utf8proc_normalize_utf32(
-            chunk_.data(), static_cast<utf8proc_ssize_t>(chunk_.size()),
-            static_cast<utf8proc_option_t>(UTF8PROC_STABLE | UTF8PROC_COMPOSE));
-        if (n >= 0) chunk_.resize(static_cast<size_t>(n));
-      }
-    }
-    for (int32_t c : chunk_) AppendUtf8(static_cast<uint32_t>(c), &out_->text);
-    if (track_) out_->trust.resize(out_->text.size(), chunk_trusted_);
-    chunk_.clear();
-    chunk_trusted_ = true;
-  }
-
-  // Stable order by combining class within each run of non-starters.
-  void Order() {
-    const auto ccc = [](int32_t c) { return utf8proc_get_property(c)->combining_class; };
-    for (size_t i = 0; i < chunk_.size();) {
-      size_t end = i;
-      while (end < chunk_.size() && ccc(chunk_[end]) != 0) ++end;
-      if (end - i > 1) {
-        std::stable_sort(chunk_.begin() + i, chunk_.begin() + end,
-                         [&](int32_t a, int32_t b) { return ccc(a) < ccc(b); });
-      }
-      i = end + 1;
-    }
-  }
-
-  const bool compose_;
-  const utf8proc_option_t decompose_;
-  TrustedText* out_;
-  bool track_ = false;
-  std::vector<int32_t> chunk_;
-  bool chunk_trusted_ = true;
-};
-
-bool AllTrusted(std::span<const uint8_t> trust) {
-  return std::all_of(trust.begin(), trust.end(), [](uint8_t t) { return t != 0; });
+// A table may replace a letter by a book; a text grows by this much and no more.
+Status CheckGrowth(const TrustedText& in, const TrustedText& out) {
+  const size_t limit = 64 * in.text.size() + 65536;
+  if (out.text.size() <= limit) return OkStatus();
+  return ArgumentError("tokenizer: normalised text exceeds {} bytes", limit);
 }
 
-Status Replace(const StepView& step, std::string_view text, std::span<const uint8_t> trust,
-               TrustedText* out) {
-  // A table may replace a letter by a book; a text grows by this much and no more.
-  const size_t limit = 64 * text.size() + 65536;
-  for (size_t at = 0; at < text.size();) {
-    const size_t found = step.text.empty() ? text.npos : text.find(step.text, at);
-    const size_t end = std::min(found, text.size());
-    out->text.append(text, at, end - at);
-    if (!trust.empty()) {
-      out->trust.insert(out->trust.end(), trust.begin() + at, trust.begin() + end);
-    }
-    if (found == text.npos) break;
-    out->text.append(step.text2);
-    if (!trust.empty()) {
-      out->trust.resize(out->text.size(), AllTrusted(trust.subspan(found, step.text.size())));
-    }
-    if (out->text.size() > limit) {
-      return ArgumentError("tokenizer: normalised text exceeds {} bytes", limit);
-    }
+Status ReplaceLiteral(const StepView& step, const TrustedText& in, TrustedText* out) {
+  for (size_t at = 0; at < in.text.size();) {
+    const size_t found = step.text.empty() ? in.text.npos : in.text.find(step.text, at);
+    out->Append(in, at, std::min(found, in.text.size()) - at);
+    if (found == in.text.npos) break;
+    out->Replace(in, found, step.text.size(), step.text2);
+    KRAFLA_RETURN_IF_ERROR(CheckGrowth(in, *out));
     at = found + step.text.size();
   }
   return OkStatus();
 }
 
-void Prepend(const StepView& step, std::string_view text, std::span<const uint8_t> trust,
-             TrustedText* out) {
-  if (text.empty()) return;
-  out->text.append(step.text).append(text);
-  if (trust.empty()) return;
-  out->trust.assign(step.text.size(), trust[0]);
-  out->trust.insert(out->trust.end(), trust.begin(), trust.end());
+Status ReplacePattern(const Pattern& pattern, std::string_view by, const TrustedText& in,
+                      TrustedText* out) {
+  if (in.text.empty()) return OkStatus();  // not even an empty match
+  PatternScratch scratch;
+  Pattern::Matches matches(pattern, in.text, &scratch);
+  size_t at = 0, begin = 0, end = 0;
+  for (;;) {
+    KRAFLA_ASSIGN_OR_RETURN(const bool found, matches.Next(&begin, &end));
+    if (!found) break;
+    out->Append(in, at, begin - at);
+    out->Replace(in, begin, end - begin, by);
+    KRAFLA_RETURN_IF_ERROR(CheckGrowth(in, *out));
+    at = end;
+  }
+  out->Append(in, at, in.text.size() - at);
+  return OkStatus();
 }
 
-void Strip(const StepView& step, std::string_view text, std::span<const uint8_t> trust,
-           TrustedText* out) {
+void Prepend(const StepView& step, const TrustedText& in, TrustedText* out) {
+  if (in.text.empty()) return;
+  out->text = step.text;
+  if (in.tracks()) out->trust.assign(step.text.size(), in.trust[0]);
+  out->Append(in, 0, in.text.size());
+}
+
+void Strip(const StepView& step, const TrustedText& in, TrustedText* out) {
+  const std::string_view text = in.text;
   size_t begin = 0, end = 0;
   bool started = (step.flags & kStripLeft) == 0;
   for (size_t at = 0; at < text.size();) {
@@ -164,9 +69,42 @@ void Strip(const StepView& step, std::string_view text, std::span<const uint8_t>
     at += c.length;
     if (!white || (step.flags & kStripRight) == 0) end = at;
   }
-  if (!started || end < begin) begin = end = 0;
-  out->text = text.substr(begin, end - begin);
-  if (!trust.empty()) out->trust.assign(trust.begin() + begin, trust.begin() + end);
+  if (started && end > begin) out->Append(in, begin, end - begin);
+}
+
+// Rewrites character by character: write(character, &text) appends what it becomes.
+template <typename Write>
+void RewriteCharacters(const TrustedText& in, TrustedText* out, Write write) {
+  out->text.reserve(in.text.size());
+  for (size_t at = 0; at < in.text.size();) {
+    const CodePoint c = DecodeUtf8(std::string_view(in.text).substr(at));
+    write(c.value, &out->text);
+    if (in.tracks()) out->trust.resize(out->text.size(), in.AllTrusted(at, c.length));
+    at += c.length;
+  }
+}
+
+void Lowercase(uint32_t c, std::string* text) {
+  constexpr uint32_t kDottedI = 0x130;
+  if (c == kDottedI) {
+    text->append("i\u0307");
+  } else {
+    AppendUtf8(ToLower(c), text);
+  }
+}
+
+void StripAccent(uint32_t c, std::string* text) {
+  if (!IsCombiningMark(c)) AppendUtf8(c, text);
+}
+
+// SentencePiece's rules of before it had maps of characters.
+void CleanNmt(uint32_t c, std::string* text) {
+  const bool gone = (c >= 1 && c <= 8) || c == 0xB || (c >= 0xE && c <= 0x1F) || c == 0x7F ||
+                    c == 0x8F || c == 0x9F;
+  const bool space = c == 9 || c == 0xA || c == 0xC || c == 0xD || c == 0x1680 ||
+                     (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 || c == 0x2581 ||
+                     c == 0xFEFF || c == 0xFFFD;
+  if (!gone) AppendUtf8(space ? ' ' : c, text);
 }
 
 }  // namespace
@@ -186,28 +124,59 @@ std::vector<StepView> ViewSteps(const TokenizerTable& table, int program) {
   return views;
 }
 
+StatusOr<Normalizer> Normalizer::Make(std::vector<StepView> steps, std::string_view charsmap) {
+  Normalizer result;
+  for (const StepView& step : steps) {
+    std::unique_ptr<Pattern> pattern;
+    if (step.kind == StepKind::kReplaceRegex) {
+      KRAFLA_ASSIGN_OR_RETURN(pattern, Pattern::Compile(step.text));
+    }
+    result.steps_.push_back({step, std::move(pattern)});
+  }
+  KRAFLA_ASSIGN_OR_RETURN(result.charsmap_, Charsmap::Open(charsmap));
+  return result;
+}
+
+Status Normalizer::RunStep(const CompiledStep& compiled, const TrustedText& in,
+                           TrustedText* out) const {
+  const StepView& step = compiled.step;
+  switch (step.kind) {
+    case StepKind::kReplace:
+      return ReplaceLiteral(step, in, out);
+    case StepKind::kReplaceRegex:
+      return ReplacePattern(*compiled.pattern, step.text2, in, out);
+    case StepKind::kPrepend:
+      Prepend(step, in, out);
+      return OkStatus();
+    case StepKind::kStrip:
+      Strip(step, in, out);
+      return OkStatus();
+    case StepKind::kLowercase:
+      RewriteCharacters(in, out, Lowercase);
+      return OkStatus();
+    case StepKind::kStripAccents:
+      RewriteCharacters(in, out, StripAccent);
+      return OkStatus();
+    case StepKind::kNmt:
+      RewriteCharacters(in, out, CleanNmt);
+      return OkStatus();
+    case StepKind::kPrecompiled:
+      return charsmap_.Apply(in, out);
+    default:
+      NormalizeForm(step.kind, in, out);
+      return OkStatus();
+  }
+}
+
 Status Normalizer::Normalize(std::string_view text, std::span<const uint8_t> trust,
                              TrustedText* out) const {
   out->text = text;
   out->trust.assign(trust.begin(), trust.end());
   TrustedText next;
-  for (const StepView& step : steps_) {
+  for (const CompiledStep& step : steps_) {
     next.text.clear();
     next.trust.clear();
-    switch (step.kind) {
-      case StepKind::kReplace:
-        KRAFLA_RETURN_IF_ERROR(Replace(step, out->text, out->trust, &next));
-        break;
-      case StepKind::kPrepend:
-        Prepend(step, out->text, out->trust, &next);
-        break;
-      case StepKind::kStrip:
-        Strip(step, out->text, out->trust, &next);
-        break;
-      default:
-        FormNormalizer(step.kind, &next).Run(out->text, out->trust);
-        break;
-    }
+    KRAFLA_RETURN_IF_ERROR(RunStep(step, *out, &next));
     std::swap(*out, next);
   }
   return OkStatus();

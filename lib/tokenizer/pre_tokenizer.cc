@@ -108,19 +108,15 @@ void SplitByLiteral(std::string_view literal, SplitBehavior behavior, bool inver
   std::swap(words->ranges, words->next_ranges);
 }
 
-void SplitDigits(bool individual, Words* words) {
+// Every character that `is_match` likes is a match of its own.
+template <typename IsMatch>
+void SplitByCharacter(SplitBehavior behavior, Words* words, IsMatch is_match) {
   for (const WordRange& range : words->ranges) {
-    Folder folder(individual ? SplitBehavior::kIsolated : SplitBehavior::kContiguous, false,
-                  &words->next_ranges);
+    Folder folder(behavior, false, &words->next_ranges);
     uint32_t previous = range.begin;
     for (uint32_t at = range.begin; at < range.end;) {
-      const auto byte = static_cast<uint8_t>(words->text[at]);
-      if (byte < 0x80 && (byte < '0' || byte > '9')) {
-        ++at;
-        continue;
-      }
       const CodePoint c = DecodeUtf8(words->text.substr(at, range.end - at));
-      if (IsNumeric(c.value)) {
+      if (is_match(c.value)) {
         if (previous != at) folder.Add(previous, at, false);
         folder.Add(at, at + c.length, true);
         previous = at + c.length;
@@ -129,6 +125,24 @@ void SplitDigits(bool individual, Words* words) {
     }
     if (previous != range.end) folder.Add(previous, range.end, false);
     folder.Finish();
+  }
+  std::swap(words->ranges, words->next_ranges);
+}
+
+// Runs of word characters, and runs of what is neither that nor white space.
+void SplitWhitespace(Words* words) {
+  for (const WordRange& range : words->ranges) {
+    int last = 0;  // the class of the run that is open; 0: white space
+    for (uint32_t at = range.begin; at < range.end;) {
+      const CodePoint c = DecodeUtf8(words->text.substr(at, range.end - at));
+      const int now = IsWord(c.value) ? 1 : IsWhiteSpace(c.value) ? 0 : 2;
+      if (now != 0) {
+        if (now != last) words->next_ranges.push_back({at, at});
+        words->next_ranges.back().end = at + c.length;
+      }
+      last = now;
+      at += c.length;
+    }
   }
   std::swap(words->ranges, words->next_ranges);
 }
@@ -176,7 +190,8 @@ StatusOr<PreTokenizer> PreTokenizer::Make(std::vector<StepView> steps) {
     std::string_view source;
     if (step.kind == StepKind::kSplitRegex) source = step.text;
     if (step.kind == StepKind::kByteLevel && (step.flags & kUseRegex) != 0) source = kGpt2Pattern;
-    if ((step.kind == StepKind::kSplitRegex || step.kind == StepKind::kSplitLiteral) &&
+    if ((step.kind == StepKind::kSplitRegex || step.kind == StepKind::kSplitLiteral ||
+         step.kind == StepKind::kPunctuation) &&
         step.arg > static_cast<uint32_t>(SplitBehavior::kContiguous)) {
       return UnsupportedError("tokenizer: {}: unknown behaviour {}", StepName(step.kind), step.arg);
     }
@@ -210,7 +225,18 @@ Status PreTokenizer::RunStep(const CompiledStep& compiled, bool is_last, bool at
   words->next_ranges.clear();
   switch (step.kind) {
     case StepKind::kDigits:
-      SplitDigits((step.flags & kIndividualDigits) != 0, words);
+      SplitByCharacter((step.flags & kIndividualDigits) != 0 ? SplitBehavior::kIsolated
+                                                             : SplitBehavior::kContiguous,
+                       words, IsNumeric);
+      return OkStatus();
+    case StepKind::kPunctuation:
+      SplitByCharacter(static_cast<SplitBehavior>(step.arg), words, IsPunctuation);
+      return OkStatus();
+    case StepKind::kWhitespaceSplit:
+      SplitByCharacter(SplitBehavior::kRemoved, words, IsWhiteSpace);
+      return OkStatus();
+    case StepKind::kWhitespace:
+      SplitWhitespace(words);
       return OkStatus();
     case StepKind::kSplitLiteral:
       SplitByLiteral(step.text, static_cast<SplitBehavior>(step.arg), (step.flags & kInvert) != 0,

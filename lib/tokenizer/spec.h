@@ -19,21 +19,29 @@ enum class StepKind : uint32_t {
   kNfd = 2,
   kNfkc = 3,
   kNfkd = 4,
-  kReplace = 5,  // text -> text2, literally
-  kPrepend = 6,  // text in front of a text that is not empty
-  kStrip = 7,    // white space; flags kStripLeft, kStripRight
+  kReplace = 5,       // text -> text2, literally
+  kPrepend = 6,       // text in front of a text that is not empty
+  kStrip = 7,         // white space; flags kStripLeft, kStripRight
+  kReplaceRegex = 8,  // matches of text -> text2
+  kLowercase = 9,
+  kStripAccents = 10,  // combining marks
+  kNmt = 11,           // control characters go, other spaces become a space
+  kPrecompiled = 12,   // SentencePiece's map of characters, spec.charsmap
   // Pre-tokenizers.
-  kByteLevel = 32,     // flags kAddPrefixSpace, kUseRegex
-  kDigits = 33,        // flag kIndividualDigits
-  kSplitRegex = 34,    // text: pattern; arg: SplitBehavior; flag kInvert
-  kSplitLiteral = 35,  // text: literal; arg: SplitBehavior; flag kInvert
-  kMetaspace = 36,     // text: replacement; arg: PrependScheme; flag kMetaspaceSplit
+  kByteLevel = 32,        // flags kAddPrefixSpace, kUseRegex
+  kDigits = 33,           // flag kIndividualDigits
+  kSplitRegex = 34,       // text: pattern; arg: SplitBehavior; flag kInvert
+  kSplitLiteral = 35,     // text: literal; arg: SplitBehavior; flag kInvert
+  kMetaspace = 36,        // text: replacement; arg: PrependScheme; flag kMetaspaceSplit
+  kWhitespace = 37,       // words and runs of signs; white space goes
+  kWhitespaceSplit = 38,  // white space goes
+  kPunctuation = 39,      // arg: SplitBehavior
   // Decoders.
   kDecodeByteLevel = 64,
   kDecodeReplace = 65,       // text -> text2 in every token
   kDecodeByteFallback = 66,  // <0xNN> is a byte
   kDecodeFuse = 67,          // what follows sees the whole text
-  kDecodeStrip = 68,         // up to arg times text at the start
+  kDecodeStrip = 68,         // up to arg times text at the start, flags times at the end
   kDecodeMetaspace = 69,     // text: replacement; arg: PrependScheme
   // Post-processor.
   kAddBefore = 96,  // arg: id put in front; several: in order
@@ -67,6 +75,7 @@ struct TokenSpec {
   std::string text;       // the vocabulary's spelling
   bool present = false;   // false: a hole in the id range
   bool in_model = false;  // the model may produce it (added tokens outside the vocabulary: false)
+  double score = 0;       // for model Unigram
 };
 
 struct MergeSpec {
@@ -86,6 +95,8 @@ struct TokenizerSpec {
   std::vector<MergeSpec> merges;      // by rank; of equal pairs the last counts
   std::vector<AddedTokenSpec> added;  // of equal contents the first counts
   std::vector<Step> normalizer, pre_tokenizer, decoder, post_processor;
+  std::string charsmap;        // for step kPrecompiled
+  bool is_unigram = false;     // scores instead of merges
   bool ignore_merges = false;  // a word that is a token is that token
   bool byte_fallback = false;  // an unknown character becomes <0xNN> tokens
   bool fuse_unk = false;       // unknown characters in a row are one token

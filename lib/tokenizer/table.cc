@@ -3,6 +3,7 @@
 #include "lib/tokenizer/table.h"
 
 #include <bit>
+#include <cmath>
 #include <cstring>
 
 #include "lib/base/utf8.h"
@@ -55,6 +56,16 @@ std::string_view StepName(StepKind kind) {
       return "Prepend";
     case StepKind::kStrip:
       return "Strip";
+    case StepKind::kReplaceRegex:
+      return "Replace(Regex)";
+    case StepKind::kLowercase:
+      return "Lowercase";
+    case StepKind::kStripAccents:
+      return "StripAccents";
+    case StepKind::kNmt:
+      return "Nmt";
+    case StepKind::kPrecompiled:
+      return "Precompiled";
     case StepKind::kByteLevel:
       return "ByteLevel";
     case StepKind::kDigits:
@@ -65,6 +76,12 @@ std::string_view StepName(StepKind kind) {
       return "Split(String)";
     case StepKind::kMetaspace:
       return "Metaspace";
+    case StepKind::kWhitespace:
+      return "Whitespace";
+    case StepKind::kWhitespaceSplit:
+      return "WhitespaceSplit";
+    case StepKind::kPunctuation:
+      return "Punctuation";
     case StepKind::kDecodeByteLevel:
       return "decoder ByteLevel";
     case StepKind::kDecodeReplace:
@@ -126,7 +143,7 @@ Status TokenizerTable::ReadSections(std::string_view blob) {
     return FileError("tokenizer table: {} sections do not fit", header.n_sections);
   }
   std::span<const SettingsRecord> settings;
-  std::span<const char> strings;
+  std::span<const char> strings, charsmap;
   for (uint32_t i = 0; i < header.n_sections; ++i) {
     TableSection s;
     std::memcpy(&s, blob.data() + sizeof(header) + i * sizeof(s), sizeof(s));
@@ -164,6 +181,12 @@ Status TokenizerTable::ReadSections(std::string_view blob) {
       case SectionKind::kSteps:
         status = ReadSection(blob, s, &steps_);
         break;
+      case SectionKind::kScores:
+        status = ReadSection(blob, s, &scores_);
+        break;
+      case SectionKind::kCharsmap:
+        status = ReadSection(blob, s, &charsmap);
+        break;
       default:
         break;  // a later addition that this reader may ignore
     }
@@ -172,12 +195,21 @@ Status TokenizerTable::ReadSections(std::string_view blob) {
   if (settings.size() != 1) return FileError("tokenizer table: {} settings", settings.size());
   settings_ = settings.data();
   strings_ = {strings.data(), strings.size()};
+  charsmap_ = {charsmap.data(), charsmap.size()};
   return OkStatus();
 }
 
 Status TokenizerTable::CheckSettings() const {
   const SettingsRecord& s = *settings_;
-  if (s.model != kModelBpe) return UnsupportedError("tokenizer table: model {}, want 1", s.model);
+  if (s.model != kModelBpe && s.model != kModelUnigram) {
+    return UnsupportedError("tokenizer table: model {}, want 1 or 2", s.model);
+  }
+  if (s.model == kModelUnigram && scores_.size() != tokens_.size()) {
+    return FileError("tokenizer table: {} scores for {} tokens", scores_.size(), tokens_.size());
+  }
+  for (double score : scores_) {
+    if (!std::isfinite(score)) return FileError("tokenizer table: a score is not finite");
+  }
   const uint32_t known =
       kSettingIgnoreMerges | kSettingByteFallback | kSettingFuseUnk | kSettingDropFirst;
   if ((s.flags & ~known) != 0) {
@@ -310,9 +342,9 @@ std::span<const StepRecord> TokenizerTable::steps(int program) const {
   return steps_.subspan(first, settings_->n_steps[program]);
 }
 
-int32_t TokenizerTable::FindPiece(std::string_view text) const {
+int32_t TokenizerTable::FindPiece(std::string_view text, uint64_t hash) const {
   const uint64_t mask = pieces_.size() - 1;
-  uint64_t slot = PieceHash(text);
+  uint64_t slot = hash;
   for (uint32_t i = 0; i <= settings_->piece_probes; ++i, ++slot) {
     const uint32_t id = pieces_[slot & mask];
     if (id == kNoEntry) return -1;

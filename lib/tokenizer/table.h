@@ -22,6 +22,8 @@ inline constexpr uint32_t kMaxAddedTokenBytes = 512;  // bounds the search at on
 inline constexpr uint32_t kMaxSteps = 64;             // of one program
 inline constexpr uint32_t kMaxStepBytes = 16384;      // a pattern or replacement
 inline constexpr uint32_t kMaxProbes = 256;           // of a hash table
+inline constexpr uint32_t kMaxUnigramBytes = 1024;    // of a token that model Unigram makes
+inline constexpr uint32_t kMaxCharsmapBytes = 1u << 26;
 inline constexpr uint32_t kNoEntry = 0xFFFFFFFF;
 
 // FileError: the spec breaks a rule of the format (a merge names an unknown token, ...).
@@ -54,9 +56,11 @@ enum class SectionKind : uint32_t {
   kFallbackTokens = 7,  // int32[256]: the token <0xNN>, or -1
   kAddedTokens = 8,     // AddedRecord, raw ones first, each group by match text
   kSteps = 9,           // StepRecord: normaliser, pre-tokenizer, decoder, post-processor
+  kScores = 10,         // float64 by id, for model Unigram
+  kCharsmap = 11,       // bytes, for step Precompiled
 };
 struct SettingsRecord {
-  uint32_t model;  // 1: BPE
+  uint32_t model;  // 1: BPE, 2: Unigram
   uint32_t flags;  // kSettingIgnoreMerges ...
   int32_t unk_id, bos_id, eos_id, pad_id;
   uint32_t n_raw_added;   // of kAddedTokens, the first ones are searched in the raw text
@@ -69,7 +73,7 @@ struct SettingsRecord {
 };
 inline constexpr uint32_t kSettingIgnoreMerges = 1, kSettingByteFallback = 2, kSettingFuseUnk = 4,
                           kSettingDropFirst = 8;  // the first token loses every strip_text
-inline constexpr uint32_t kModelBpe = 1;
+inline constexpr uint32_t kModelBpe = 1, kModelUnigram = 2;
 
 struct TokenRecord {
   uint32_t text, text_bytes;  // in kStrings
@@ -103,9 +107,13 @@ inline uint64_t MixHash(uint64_t h) {
 inline uint64_t MergeHash(uint32_t left, uint32_t right) {
   return MixHash((uint64_t{left} << 32 | right) * 0xD6E8FEB86659FD93u);
 }
+inline constexpr uint64_t kPieceHashStart = 0xCBF29CE484222325u;  // FNV-1a
+inline uint64_t AddToPieceHash(uint64_t h, char c) {
+  return (h ^ static_cast<uint8_t>(c)) * 0x100000001B3u;
+}
 inline uint64_t PieceHash(std::string_view text) {
-  uint64_t h = 0xCBF29CE484222325u;  // FNV-1a
-  for (char c : text) h = (h ^ static_cast<uint8_t>(c)) * 0x100000001B3u;
+  uint64_t h = kPieceHashStart;
+  for (char c : text) h = AddToPieceHash(h, c);
   return MixHash(h);
 }
 
@@ -116,6 +124,8 @@ class TokenizerTable {
   const SettingsRecord& settings() const { return *settings_; }
   std::span<const TokenRecord> tokens() const { return tokens_; }
   std::span<const AddedRecord> added() const { return added_; }
+  std::span<const double> scores() const { return scores_; }  // model Unigram: one for each token
+  std::string_view charsmap() const { return charsmap_; }
   // program: 0 normaliser, 1 pre-tokenizer, 2 decoder, 3 post-processor.
   std::span<const StepRecord> steps(int program) const;
   std::string_view String(uint32_t offset, uint32_t bytes) const {
@@ -127,7 +137,8 @@ class TokenizerTable {
   int32_t FallbackToken(uint8_t byte) const { return fallback_tokens_[byte]; }
 
   // Any token by its text, and the merge of a pair; -1 and nullptr when there is none.
-  int32_t FindPiece(std::string_view text) const;
+  int32_t FindPiece(std::string_view text) const { return FindPiece(text, PieceHash(text)); }
+  int32_t FindPiece(std::string_view text, uint64_t hash) const;
   const MergeRecord* FindMerge(uint32_t left, uint32_t right) const {
     uint64_t slot = MergeHash(left, right);
     for (uint32_t i = 0; i <= merge_probes_; ++i, ++slot) {
@@ -160,6 +171,8 @@ class TokenizerTable {
   std::span<const int32_t> byte_tokens_, fallback_tokens_;
   std::span<const AddedRecord> added_;
   std::span<const StepRecord> steps_;
+  std::span<const double> scores_;
+  std::string_view charsmap_;
   uint64_t merge_mask_ = 0;
   uint32_t merge_probes_ = 0;
 };

@@ -1,6 +1,7 @@
 // Making a table of a spec: the rules of the format are checked, strings are shared, hash tables
 // are filled in id and rank order, so that equal specs give equal bytes.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <string>
 #include <unordered_map>
@@ -43,7 +44,7 @@ class Writer {
   explicit Writer(const TokenizerSpec& spec) : spec_(spec) {}
 
   StatusOr<std::string> Write() {
-    settings_.model = kModelBpe;
+    settings_.model = spec_.is_unigram ? kModelUnigram : kModelBpe;
     settings_.flags = (spec_.ignore_merges ? kSettingIgnoreMerges : 0) |
                       (spec_.byte_fallback ? kSettingByteFallback : 0) |
                       (spec_.fuse_unk ? kSettingFuseUnk : 0);
@@ -57,6 +58,7 @@ class Writer {
     KRAFLA_RETURN_IF_ERROR(AddPieces());
     KRAFLA_RETURN_IF_ERROR(AddMerges());
     AddByteTokens();
+    KRAFLA_RETURN_IF_ERROR(AddScores());
     return Assemble();
   }
 
@@ -143,6 +145,11 @@ class Writer {
                ++i) {
             text.erase(0, step.text.size());
           }
+          for (uint32_t i = 0; !fused && i < step.flags && !step.text.empty() &&
+                               std::string_view(text).ends_with(step.text);
+               ++i) {
+            text.resize(text.size() - step.text.size());
+          }
           break;
         case StepKind::kDecodeMetaspace:
           ReplaceAll(&text, step.text, " ");
@@ -184,7 +191,12 @@ class Writer {
     std::unordered_map<std::string, size_t> seen[2];
     std::vector<std::string> match_of(tokens_.size());
     std::vector<std::pair<std::string, AddedRecord>> groups[2];
-    Normalizer normalizer(spec_.normalizer);
+    if (spec_.charsmap.size() > kMaxCharsmapBytes) {
+      return FileError("tokenizer: Precompiled: a map of {} bytes, at most {}",
+                       spec_.charsmap.size(), kMaxCharsmapBytes);
+    }
+    KRAFLA_ASSIGN_OR_RETURN(const Normalizer normalizer,
+                            Normalizer::Make(ViewSteps(spec_.normalizer), spec_.charsmap));
     for (const AddedTokenSpec& added : spec_.added) {
       KRAFLA_RETURN_IF_ERROR(CheckId(added.id, "added token " + added.content));
       tokens_[added.id].flags |= kTokenAdded | (added.special ? kTokenSpecial : 0);
@@ -295,6 +307,20 @@ class Writer {
     }
   }
 
+  Status AddScores() {
+    if (!spec_.is_unigram) return OkStatus();
+    for (size_t id = 0; id < tokens_.size(); ++id) {
+      const TokenSpec& token = spec_.tokens[id];
+      if (!std::isfinite(token.score)) return FileError("tokenizer: token {} has no score", id);
+      if (IsModelToken(static_cast<uint32_t>(id)) && token.text.size() > kMaxUnigramBytes) {
+        return FileError("tokenizer: token {} has {} bytes, Unigram's at most {}", id,
+                         token.text.size(), kMaxUnigramBytes);
+      }
+      scores_.push_back(token.score);
+    }
+    return OkStatus();
+  }
+
   void AddByteTokens() {
     std::unordered_map<std::string_view, uint32_t> ids;
     for (uint32_t id = 0; id < tokens_.size(); ++id) {
@@ -323,7 +349,7 @@ class Writer {
     const auto part = [](SectionKind kind, const auto& records) {
       return Part{kind, records.size(), records.data(), records.size() * sizeof(records[0])};
     };
-    const Part parts[] = {
+    std::vector<Part> parts = {
         {SectionKind::kSettings, 1, &settings_, sizeof(settings_)},
         {SectionKind::kByteTokens, 256, byte_tokens_, sizeof(byte_tokens_)},
         {SectionKind::kFallbackTokens, 256, fallback_tokens_, sizeof(fallback_tokens_)},
@@ -334,6 +360,8 @@ class Writer {
         part(SectionKind::kMerges, merges_),
         part(SectionKind::kStrings, strings_.bytes()),
     };
+    if (!scores_.empty()) parts.push_back(part(SectionKind::kScores, scores_));
+    if (!spec_.charsmap.empty()) parts.push_back(part(SectionKind::kCharsmap, spec_.charsmap));
     const auto align = [](size_t n) {
       return (n + kTokenizerTableAlignment - 1) / kTokenizerTableAlignment *
              kTokenizerTableAlignment;
@@ -341,9 +369,9 @@ class Writer {
     TableHeader header = {};
     std::memcpy(header.magic, "KRAFTOK1", 8);
     header.version = 1;
-    header.n_sections = static_cast<uint32_t>(std::size(parts));
+    header.n_sections = static_cast<uint32_t>(parts.size());
     std::vector<TableSection> sections;
-    size_t offset = align(sizeof(header) + std::size(parts) * sizeof(TableSection));
+    size_t offset = align(sizeof(header) + parts.size() * sizeof(TableSection));
     for (const Part& p : parts) {
       sections.push_back(
           {static_cast<uint32_t>(p.kind), static_cast<uint32_t>(p.count), offset, p.bytes, 0});
@@ -354,7 +382,7 @@ class Writer {
     std::memcpy(blob.data(), &header, sizeof(header));
     std::memcpy(blob.data() + sizeof(header), sections.data(),
                 sections.size() * sizeof(TableSection));
-    for (size_t i = 0; i < std::size(parts); ++i) {
+    for (size_t i = 0; i < parts.size(); ++i) {
       if (parts[i].bytes != 0) {
         std::memcpy(blob.data() + sections[i].offset, parts[i].data, parts[i].bytes);
       }
@@ -370,6 +398,7 @@ class Writer {
   std::vector<AddedRecord> added_;
   std::vector<uint32_t> pieces_;
   std::vector<MergeRecord> merges_;
+  std::vector<double> scores_;
   int32_t byte_tokens_[256] = {}, fallback_tokens_[256] = {};
 };
 

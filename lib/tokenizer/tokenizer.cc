@@ -2,6 +2,7 @@
 // post-processor. Each stage has its own file; here they are joined and the ids collected.
 #include "lib/tokenizer/tokenizer.h"
 
+#include <optional>
 #include <utility>
 
 #include "lib/base/utf8.h"
@@ -10,6 +11,7 @@
 #include "lib/tokenizer/normalizer.h"
 #include "lib/tokenizer/pre_tokenizer.h"
 #include "lib/tokenizer/table.h"
+#include "lib/tokenizer/unigram.h"
 
 namespace krafla {
 namespace {
@@ -19,13 +21,14 @@ constexpr size_t kMaxText = size_t{1} << 31;
 }  // namespace
 
 struct Tokenizer::Impl {
-  Impl(const TokenizerTable& t, PreTokenizer p)
+  Impl(const TokenizerTable& t, Normalizer n, PreTokenizer p)
       : table(t),
         raw_added(&table, table.added().first(table.settings().n_raw_added)),
         normalized_added(&table, table.added().subspan(table.settings().n_raw_added)),
-        normalizer(ViewSteps(table, 0)),
+        normalizer(std::move(n)),
         pre_tokenizer(std::move(p)),
         bpe(&table) {
+    if (table.settings().model == kModelUnigram) unigram.emplace(&table);
     for (const StepRecord& step : table.steps(3)) {
       auto& side = step.kind == static_cast<uint32_t>(StepKind::kAddBefore) ? before : after;
       side.push_back(static_cast<int32_t>(step.arg));
@@ -37,6 +40,7 @@ struct Tokenizer::Impl {
     TrustedText normalized;
     Words words;
     BpeScratch bpe;
+    UnigramScratch unigram;
   };
 
   Status Encode(std::string_view text, const Trust& trust, bool add_special,
@@ -58,6 +62,7 @@ struct Tokenizer::Impl {
   Normalizer normalizer;
   PreTokenizer pre_tokenizer;
   Bpe bpe;
+  std::optional<Unigram> unigram;      // in the place of bpe
   std::vector<int32_t> before, after;  // what the post-processor adds
 };
 
@@ -66,9 +71,14 @@ Tokenizer::~Tokenizer() = default;
 
 StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Open(std::string_view blob) {
   KRAFLA_ASSIGN_OR_RETURN(const TokenizerTable table, TokenizerTable::Open(blob));
+  KRAFLA_ASSIGN_OR_RETURN(Normalizer normalizer,
+                          Normalizer::Make(ViewSteps(table, 0), table.charsmap()));
   KRAFLA_ASSIGN_OR_RETURN(PreTokenizer pre_tokenizer, PreTokenizer::Make(ViewSteps(table, 1)));
-  return std::unique_ptr<Tokenizer>(
-      new Tokenizer(std::make_unique<Impl>(table, std::move(pre_tokenizer))));
+  if (table.settings().model == kModelUnigram && pre_tokenizer.gives_bytes()) {
+    return UnsupportedError("tokenizer: Unigram over bytes");
+  }
+  return std::unique_ptr<Tokenizer>(new Tokenizer(
+      std::make_unique<Impl>(table, std::move(normalizer), std::move(pre_tokenizer))));
 }
 
 Status Tokenizer::Impl::EncodeStretch(std::string_view text, const Trust& trust, bool at_start,
@@ -91,9 +101,13 @@ Status Tokenizer::Impl::EncodeStretch(std::string_view text, const Trust& trust,
     Words& words = scratch->words;
     KRAFLA_RETURN_IF_ERROR(pre_tokenizer.Run(text.substr(span.begin, span.end - span.begin),
                                              at_start && span.begin == 0, &words));
-    for (const WordRange& word : words.ranges) {
-      bpe.Encode(words.text.substr(word.begin, word.end - word.begin), pre_tokenizer.gives_bytes(),
-                 &scratch->bpe, ids);
+    for (const WordRange& range : words.ranges) {
+      const std::string_view word = words.text.substr(range.begin, range.end - range.begin);
+      if (unigram.has_value()) {
+        unigram->Encode(word, &scratch->unigram, ids);
+      } else {
+        bpe.Encode(word, pre_tokenizer.gives_bytes(), &scratch->bpe, ids);
+      }
     }
   }
   return OkStatus();

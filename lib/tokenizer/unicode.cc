@@ -19,6 +19,25 @@ struct Range {
 constexpr Range kInert[] = {
 #include "lib/tokenizer/inert.inc"
 };
+constexpr Range kNewerMarks[] = {
+#include "lib/tokenizer/newer_marks.inc"
+};
+constexpr Range kNewerPunctuation[] = {
+#include "lib/tokenizer/newer_punctuation.inc"
+};
+
+// Letters that got a small form after Unicode 14: each of first to last is `offset` away from it.
+struct LowerRange {
+  uint32_t first, last;
+  int32_t offset;
+};
+constexpr LowerRange kNewerLower[] = {
+    {0x1C89, 0x1C89, 1},      {0xA7CB, 0xA7CB, 0x264 - 0xA7CB},
+    {0xA7CC, 0xA7CC, 1},      {0xA7CE, 0xA7CE, 1},
+    {0xA7D2, 0xA7D2, 1},      {0xA7D4, 0xA7D4, 1},
+    {0xA7DA, 0xA7DA, 1},      {0xA7DC, 0xA7DC, 0x19B - 0xA7DC},
+    {0x10D50, 0x10D65, 0x20}, {0x16EA0, 0x16EB8, 27},
+};
 
 // The last range that starts at or before the code point, if it contains it.
 template <typename T, size_t n>
@@ -81,6 +100,35 @@ bool IsWord(uint32_t c) {
   const uint32_t category = GeneralCategory(c);
   return (category >= UTF8PROC_CATEGORY_LU && category <= UTF8PROC_CATEGORY_NL) ||
          category == UTF8PROC_CATEGORY_PC;
+}
+
+bool IsPunctuation(uint32_t c) {
+  if (c < 0x80) return c > ' ' && c < 0x7F && (c == '_' || !IsWord(c));
+  // These two were punctuation before they became a symbol and a mark.
+  if (c == 0x166D || c == 0x111C9) return true;
+  if (FindRange(kNewCategories, c) != nullptr || FindRange(kNewerPunctuation, c) != nullptr) {
+    return false;
+  }
+  const uint32_t category = GeneralCategory(c);
+  return category >= UTF8PROC_CATEGORY_PC && category <= UTF8PROC_CATEGORY_PO;
+}
+
+bool IsCombiningMark(uint32_t c) {
+  if (c < 0x300) return false;
+  if (c == 0x1CF2 || c == 0x1CF3) return true;
+  if (FindRange(kNewCategories, c) != nullptr || FindRange(kNewerMarks, c) != nullptr) {
+    return false;
+  }
+  const uint32_t category = GeneralCategory(c);
+  return category >= UTF8PROC_CATEGORY_MN && category <= UTF8PROC_CATEGORY_ME;
+}
+
+uint32_t ToLower(uint32_t c) {
+  if (c < 0x80) return c >= 'A' && c <= 'Z' ? c + 32 : c;
+  if (const LowerRange* range = FindRange(kNewerLower, c)) {
+    return static_cast<uint32_t>(static_cast<int32_t>(c) + range->offset);
+  }
+  return static_cast<uint32_t>(utf8proc_tolower(static_cast<utf8proc_int32_t>(c)));
 }
 
 // Hugging Face normalises by the tables of Unicode 9; what came later is unknown to it.

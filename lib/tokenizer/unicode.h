@@ -22,9 +22,13 @@ uint32_t GeneralCategory(uint32_t code_point);  // utf8proc_category_t
 std::string_view CategoryName(uint32_t category);
 int CategoryByName(std::string_view name);
 
-bool IsWhiteSpace(uint32_t code_point);  // \s of Oniguruma and of Rust
-bool IsNumeric(uint32_t code_point);     // Rust's char::is_numeric
-bool IsWord(uint32_t code_point);        // \w of Rust's regex
+bool IsWhiteSpace(uint32_t code_point);     // \s of Oniguruma and of Rust
+bool IsNumeric(uint32_t code_point);        // Rust's char::is_numeric
+bool IsWord(uint32_t code_point);           // \w of Rust's regex
+bool IsPunctuation(uint32_t code_point);    // of pre-tokenizer Punctuation: ASCII's signs, too
+bool IsCombiningMark(uint32_t code_point);  // what StripAccents takes away
+// Rust's char::to_lowercase, but for U+0130, which becomes two characters.
+uint32_t ToLower(uint32_t code_point);
 
 // Normalisation leaves it alone and nothing moves or composes over it.
 bool IsInert(uint32_t code_point);

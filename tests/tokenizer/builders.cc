@@ -143,9 +143,10 @@ TEST_CASE("bad tokenizer.json files are refused by name") {
     return MessageOf(status);
   };
   using Catch::Matchers::Contains;
-  REQUIRE_THAT(error("\"BPE\"", "\"Unigram\""), Contains("Unigram"));
-  REQUIRE_THAT(error("\"NFKC\"", "\"Lowercase\""), Contains("Lowercase"));
-  REQUIRE_THAT(error("\"type\":\"ByteLevel\"", "\"type\":\"Whitespace\""), Contains("Whitespace"));
+  REQUIRE_THAT(error("\"BPE\"", "\"WordPiece\""), Contains("WordPiece"));
+  REQUIRE_THAT(error("\"NFKC\"", "\"BertNormalizer\""), Contains("BertNormalizer"));
+  REQUIRE_THAT(error("\"type\":\"ByteLevel\"", "\"type\":\"UnicodeScripts\""),
+               Contains("UnicodeScripts"));
   REQUIRE_THAT(error("\"merges\":[[\"t\",\"h\"]", "\"merges\":[[\"t\",\"zz\"]"), Contains("zz"));
   REQUIRE_THAT(error("\"merges\":[[\"t\",\"h\"]", "\"merges\":[[\"t\"]"), Contains("merge 0"));
   REQUIRE_THAT(error("\"vocab\":{\"<|endoftext|>\":0", "\"vocab\":{\"<|endoftext|>\":1"),

@@ -11,7 +11,7 @@ import pathlib
 import random
 import sys
 
-from oracle import random_text
+from oracle import random_text, without
 from tokenizers import Tokenizer, __version__
 
 LLAMA3 = (r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*"
@@ -106,6 +106,48 @@ def sentencepiece(base):
     return result
 
 
+# A SentencePiece map of characters made with `--normalization_rule_tsv` of the sentencepiece package from: e and e
+# with an acute accent to e, a full-width A to A, a half to 1/2, the ideographic space to a space, a zero-width
+# space to nothing, an ellipsis to three dots, "ab" to X.
+CHARSMAP = (
+    "AAQAAACAAQBhgAEADQAAgGIFAADMDAIAZTQDAIEFAAAPAACAvQUAAAcAAICpNQAAgDQCAAAAAICLBQAAAwAAgIB8AgCABQAAAQAA"
+    "gLyAAgChHQAACwAAgBQAAAAXAAAAFgAAABkAAAAYAAAAGwAAABoAAAAdAAAAHAAAAB8AAAAeAAAAprkAACAAAAAjAAAAIgAAACUA"
+    "AAAkAAAAJwAAACYAAAApAAAAKAAAACsAAAAqAAAALQAAACwAAAAvAAAALgAAADEAAAAwAAAAMwAAADIAAAA1AAAANAAAADcAAAA2"
+    "AAAAOQAAADgAAAA7AAAAOgAAAD0AAAA8AAAAPwAAAD4AAABBAAAAQAAAAEMAAABCAAAARQAAAEQAAABHAAAARgAAAEkAAABIAAAA"
+    "SwAAAEoAAABNAAAATAAAAE8AAABOAAAAUQAAAFAAAABTAAAAUgAAAFUAAABUAAAAVwAAAFYAAABZAAAAWAAAAFsAAABaAAAAXQAA"
+    "AFwAAABfAAAAXgAAAGEAAABgAAAAYwAAAGIAAABlAAAAZAAAAGcAAABmAAAAaQAAAGgAAABrAAAAagAAAG0AAABsAAAAbwAAAG4A"
+    "AABxAAAAcAAAAHMAAAByAAAAdQAAAHQAAAB3AAAAdgAAAHkAAAB4AAAAewAAAHoAAAB9AAAAfAAAAH8AAAB+AAAAgQAAAIAAAADi"
+    "JAAA4zAAAIUAAACEAAAAhwAAAIYAAACJAAAAiAAAAIsAAACKAAAAjQAAAIwAAACPAAAA74QAAJEAAACQAAAAkwAAAJIAAACVAAAA"
+    "lAAAAJcAAACWAAAAmQAAAJgAAACbAAAAmgAAAJ0AAACcAAAAnwAAAJ4AAAChAAAAoAAAAMJcAADDAAAApQAAAKQAAACnAAAApgAA"
+    "AKkAAACoAAAAqwAAAKoAAACtAAAArAAAAK8AAACuAAAAsQAAALAAAACzAAAAsgAAALUAAAC0AAAAtwAAALYAAAC5AAAAuAAAALsA"
+    "AAC6AAAAvQAAALwAAAC/AAAAvgAAAMEAAADAAAAAwwAAAMIAAADFAAAAxAAAAMcAAADGAAAAyQAAAMgAAADLAAAAygAAAM0AAADM"
+    "AAAAzwAAAM4AAADRAAAA0AAAANMAAADSAAAA1QAAANQAAADXAAAA1gAAANkAAADYAAAA2wAAANoAAADdAAAA3AAAAN8AAADeAAAA"
+    "4QAAAOAAAADjAAAA4gAAAOUAAADkAAAA5wAAAOYAAADpAAAA6AAAAOsAAADqAAAA7QAAAOwAAADvAAAA7gAAAPEAAADwAAAA8wAA"
+    "APIAAAD1AAAA9AAAAPcAAAD2AAAA+QAAAPgAAAD7AAAA+gAAAP0AAAD8AAAA/wAAAP4AAAAAIAAuLi4AMS8yAEEAWABlAA==")
+
+
+def unigram(base, **model):
+    """Words of the same text with scores; ids 0 to 2 as SentencePiece has them."""
+    words = ["\u2581"] + [chr(c) for c in range(0x21, 0x7F)]
+    words += ["".join(m).replace("\u0120", "\u2581") for m in base["model"]["merges"][:150]]
+    vocab = [["<unk>", 0.0], ["<s>", 0.0], ["</s>", 0.0]]
+    known = {text for text, _ in vocab}
+    for rank, word in enumerate(words):
+        if word not in known:
+            known.add(word)
+            # Equal scores now and then: ties must go the same way.
+            vocab.append([word, -2.0 - (rank % 40) / 8 - 3 * (len(word) == 1)])
+    if model.get("byte_fallback"):
+        vocab += [["<0x%02X>" % b, 0.0] for b in range(256)]
+    result = sentencepiece(base)
+    result["model"] = {"type": "Unigram", "unk_id": 0, "vocab": vocab, "byte_fallback": False, **model}
+    result["normalizer"] = sequence("normalizers", {"type": "Precompiled", "precompiled_charsmap": CHARSMAP},
+                                    {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": " "})
+    metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
+    result.update(pre_tokenizer=metaspace, decoder=metaspace, post_processor=template([], [("</s>", 2)]))
+    return result
+
+
 def variants(base):
     def variant(n_merges=120, **parts):
         result = small(base, n_merges)
@@ -146,6 +188,26 @@ def variants(base):
                               "split": True})
     metaspace["model"].update(byte_fallback=False, fuse_unk=False)
     yield "metaspace", metaspace
+    yield "unigram", unigram(base)
+    fallback = unigram(base, byte_fallback=True)
+    fallback.update(pre_tokenizer=None, normalizer=sequence(
+        "normalizers", {"type": "Nmt"}, {"type": "NFKC"}, {"type": "Lowercase"},
+        {"type": "Replace", "pattern": {"String": " "}, "content": "\u2581"},
+        {"type": "Replace", "pattern": {"Regex": "\\A\u2581|x*$"}, "content": "\u2581\u2581"}),
+        decoder=sequence("decoders", {"type": "ByteFallback"}, {"type": "Strip", "content": "s", "start": 0, "stop": 1},
+                         {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "never", "split": False},
+                         {"type": "Fuse"}))
+    yield "unigram_bytes", fallback
+    words = sequence("pretokenizers", {"type": "CharDelimiterSplit", "delimiter": "|"}, {"type": "Whitespace"},
+                     {"type": "Punctuation", "behavior": "MergedWithPrevious"}, byte_level())
+    yield "words", variant(normalizer=sequence("normalizers", {"type": "NFD"}, {"type": "StripAccents"},
+                                               {"type": "Lowercase"}), pre_tokenizer=words)
+    yield "bert_words", variant(pre_tokenizer=sequence(
+        "pretokenizers", {"type": "BertPreTokenizer"}, {"type": "Punctuation", "behavior": "Contiguous"},
+        byte_level()))
+    yield "white_words", variant(pre_tokenizer=sequence(
+        "pretokenizers", {"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "MergedWithNext"},
+        byte_level()))
 
 
 def main():
@@ -164,6 +226,8 @@ def main():
             texts += [random_text(rng, markers) for _ in range(44)]
             for i, text in enumerate(texts):
                 special, parse = i % 3 == 2, i % 2 == 1
+                if data["model"]["type"] == "Unigram" and not parse:
+                    text = without(text, markers)
                 tokenizer.encode_special_tokens = not parse
                 ids = tokenizer.encode(text, add_special_tokens=special).ids
                 line = {"tokenizer": name, "text": text, "special": special, "parse_special": parse, "ids": ids,

@@ -54,6 +54,14 @@ def random_text(rng, markers):
     return "".join(out).encode("utf-8", "ignore").decode()
 
 
+def without(text, markers):
+    """Hugging Face's Unigram makes control tokens of their spelling in a text, special or not; ours never does."""
+    while any(m in text for m in markers):
+        for marker in markers:
+            text = text.replace(marker, "")
+    return text
+
+
 def from_gguf(path, dump):
     import gguf
     fields = gguf.GGUFReader(path).fields
@@ -105,6 +113,7 @@ def main():
     added = theirs.get_added_tokens_decoder()
     markers = [t.content for t in added.values()]
     ours = Driver(args.driver)
+    unigram = isinstance(theirs.model, models.Unigram)
     own = "tokenize_lines" in args.driver
     rng = random.Random(args.seed)
     bad = [0, 0, 0]
@@ -116,6 +125,8 @@ def main():
     for i in range(args.count):
         text = random_text(rng, markers)
         special, parse = rng.random() < 0.3 and not args.no_special, rng.random() < 0.5
+        if unigram and not parse:
+            text = without(text, markers)
         want = expect(text, special, parse)
         got = ours.ask(text=text, special=special, parse_special=parse)
         if got.get("ids") != want:
