@@ -16,6 +16,10 @@ const FileSource* Checkpoint::AddFile(std::unique_ptr<FileSource> file) {
   return files_.back().get();
 }
 
+void Checkpoint::Rename(std::string (*name)(std::string_view)) {
+  for (CheckpointTensor& tensor : tensors_) tensor.name = name(tensor.name);
+}
+
 Status Checkpoint::Finish() {
   std::sort(tensors_.begin(), tensors_.end(),
             [](const CheckpointTensor& a, const CheckpointTensor& b) { return a.name < b.name; });

@@ -42,6 +42,8 @@ class Checkpoint {
   // Keeps a file that tensors lie in.
   const FileSource* AddFile(std::unique_ptr<FileSource> file);
   void Add(CheckpointTensor tensor) { tensors_.push_back(std::move(tensor)); }
+  // Gives every tensor the name that `name` makes of its own; Finish comes after it.
+  void Rename(std::string (*name)(std::string_view));
   // Sorts by name; FileError: a name that comes twice.
   Status Finish();
 

@@ -2,10 +2,14 @@
 // tensors in the order in which a forward pass reads them.
 #include "lib/convert/convert.h"
 
+#include <algorithm>
 #include <utility>
 
+#include "include/krafla/version.h"
+#include "lib/base/float_mode.h"
 #include "lib/convert/import.h"
 #include "lib/convert/plan.h"
+#include "lib/convert/sizes.h"
 #include "lib/convert/write_tensor.h"
 #include "lib/file/mlb_writer.h"
 #include "lib/file/output_file.h"
@@ -15,8 +19,10 @@ namespace {
 
 Status CheckNotInput(const std::string& out, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    if (out == input || SameFile(out, input)) {
-      return ArgumentError("convert: output {} is the input {}", out, input);
+    for (const std::string& name : {out, PartialName(out)}) {
+      if (name == input || SameFile(name, input)) {
+        return ArgumentError("convert: output {} is the input {}", name, input);
+      }
     }
   }
   return OkStatus();
@@ -49,6 +55,59 @@ Status AddTensors(const std::vector<PlannedTensor>& plan, MlbWriter* writer) {
   return OkStatus();
 }
 
+// Everything that a tensor's bytes come from and the header does not show.
+uint64_t SourceFingerprint(const Import& import, const std::vector<PlannedTensor>& plan) {
+  std::string text = FormatText("{} {}\n", KRAFLA_VERSION_STRING, KRAFLA_ARITHMETIC);
+  for (const std::string& input : import.inputs) {
+    const FileStamp stamp = StampOf(input);
+    text += FormatText("{} {} {} {}\n", input, stamp.bytes, stamp.modified_ns, stamp.inode);
+  }
+  for (const PlannedTensor& planned : plan) {
+    const CheckpointTensor& source = *planned.source;
+    text += FormatText("{} {} {} {} {}\n", source.name, source.file->name(), source.type_name,
+                       source.offset, source.bytes);
+  }
+  return ChecksumOf(text.data(), text.size());
+}
+
+Status BeginModel(const ConvertOptions& options, const Import& import,
+                  const std::vector<PlannedTensor>& plan, MlbWriter* writer) {
+  if (!options.resume) {
+    KRAFLA_RETURN_IF_ERROR(CheckDiskSpace(options.out, writer->file_bytes()));
+    return writer->Begin(options.out);
+  }
+  // What the partial occupies needs no more space.
+  const uint64_t there = StampOf(PartialName(options.out)).disk_bytes;
+  const uint64_t more = writer->file_bytes() - std::min(there, writer->file_bytes());
+  KRAFLA_RETURN_IF_ERROR(CheckDiskSpace(options.out, more));
+  return writer->BeginResumable(options.out, SourceFingerprint(import, plan), options.sync_bytes);
+}
+
+StatusOr<std::unique_ptr<ThreadPool>> MakePool(const ConvertOptions& options, uint64_t bytes) {
+  constexpr uint64_t kWorthThreads = 16 << 20;
+  ThreadOptions threads;
+  threads.threads = options.threads == 0 && bytes < kWorthThreads ? 1 : options.threads;
+  return ThreadPool::Create(threads);
+}
+
+Status WriteTensors(const ConvertOptions& options, const Import& import,
+                    const std::vector<PlannedTensor>& plan, MlbWriter* writer) {
+  const DefaultFloatMode mode;
+  KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<ThreadPool> pool,
+                          MakePool(options, writer->file_bytes()));
+  TensorWriter tensor_writer(writer, plan, pool.get(), options.progress, options.user);
+  Status status = tensor_writer.Report();
+  for (size_t i = 0; i < plan.size() && status.ok(); i++) {
+    status = tensor_writer.Write(i);
+    if (status.ok() || status.code() == absl::StatusCode::kAborted) continue;
+    return Status(status.code(), FormatText("{}: tensor {}: {}", import.format(),
+                                            plan[i].source->name, Message(status)));
+  }
+  if (status.code() == absl::StatusCode::kAborted) writer->KeepPartial();
+  KRAFLA_RETURN_IF_ERROR(status);
+  return writer->Finish();
+}
+
 Status WriteModel(const ConvertOptions& options, Import* import) {
   KRAFLA_ASSIGN_OR_RETURN(const std::vector<PlannedTensor> plan,
                           PlanTensors(import, options.wtype, options.q8));
@@ -56,26 +115,22 @@ Status WriteModel(const ConvertOptions& options, Import* import) {
   for (MetaEntry& entry : ConfigToMetadata(import->config)) writer.AddMetadata(std::move(entry));
   writer.AddMetadata({"convert.source", std::string(import->format())});
   writer.AddMetadata({"convert.wtype", std::string(FormatName(options.wtype))});
+  if (!import->skipped.empty()) writer.AddMetadata({"convert.skipped", import->skipped});
+  const uint64_t tokenizer_bytes = import->tokenizer_table.size();
+  const uint64_t template_bytes = import->chat_template.size();
   KRAFLA_RETURN_IF_ERROR(AddSections(import, &writer));
   KRAFLA_RETURN_IF_ERROR(AddTensors(plan, &writer));
-  KRAFLA_RETURN_IF_ERROR(CheckDiskSpace(options.out, writer.file_bytes()));
-  KRAFLA_RETURN_IF_ERROR(writer.Begin(options.out));
-  uint64_t total = 0;
-  for (const PlannedTensor& planned : plan) total += PlannedBytes(planned);
-  TensorWriter tensor_writer(&writer, options.progress, options.user, total);
-  for (size_t i = 0; i < plan.size(); i++) {
-    const Status status = tensor_writer.Write(i, plan[i]);
-    if (status.ok()) continue;
-    if (status.code() == absl::StatusCode::kAborted) return status;
-    return Status(status.code(), FormatText("{}: tensor {}: {}", import->format(),
-                                            plan[i].source->name, Message(status)));
-  }
-  return writer.Finish();
+  if (options.dry_run) return TellSizes(options, plan, tokenizer_bytes, template_bytes, writer);
+  KRAFLA_RETURN_IF_ERROR(BeginModel(options, *import, plan, &writer));
+  return WriteTensors(options, *import, plan, &writer);
 }
 
 Status WriteTokenizer(const ConvertOptions& options, Import* import) {
   MlbWriter writer;
+  const uint64_t tokenizer_bytes = import->tokenizer_table.size();
+  const uint64_t template_bytes = import->chat_template.size();
   KRAFLA_RETURN_IF_ERROR(AddSections(import, &writer));
+  if (options.dry_run) return TellSizes(options, {}, tokenizer_bytes, template_bytes, writer);
   KRAFLA_RETURN_IF_ERROR(CheckDiskSpace(options.out, writer.file_bytes()));
   KRAFLA_RETURN_IF_ERROR(writer.Begin(options.out));
   return writer.Finish();

@@ -19,10 +19,11 @@ struct Import {
   bool gguf = false;  // which of a TensorSpec's names are meant; also names the format in messages
   Checkpoint checkpoint;
   const Arch* arch = nullptr;
-  Config config;                    // validated; tied_head as the input says
-  std::string tokenizer_table;      // empty: none
-  std::string chat_template;        // empty: none
-  std::vector<std::string> inputs;  // every file that was read
+  Config config;                     // validated; tied_head as the input says
+  std::string tokenizer_table;       // empty: none
+  std::string chat_template;         // empty: none
+  std::vector<std::string> inputs;   // every file that was read
+  std::vector<std::string> skipped;  // parts of the checkpoint that are not the text model
 
   std::string_view format() const { return gguf ? "gguf" : "hf"; }
 };

@@ -66,6 +66,43 @@ Status RopeFromFactors(const Checkpoint& checkpoint, Config* config) {
   return OkStatus();
 }
 
+// longrope's factors, which a GGUF keeps as tensors.
+Status ReadLongFactors(const Checkpoint& checkpoint, std::string_view name, size_t n,
+                       std::vector<double>* out) {
+  const CheckpointTensor* tensor = checkpoint.Find(name);
+  if (tensor == nullptr || tensor->type != SourceType::kF32 || tensor->bytes != n * sizeof(float)) {
+    return FileError("gguf: tensor {}: want F32 {}", name, n);
+  }
+  std::vector<float> factors(n);
+  KRAFLA_RETURN_IF_ERROR(tensor->file->ReadAt(tensor->offset, factors.data(), tensor->bytes));
+  out->assign(factors.begin(), factors.end());
+  return OkStatus();
+}
+
+Status LongRopeFromFactors(const GgufFile& gguf, std::string_view arch,
+                           const Checkpoint& checkpoint, Config* config) {
+  if (checkpoint.Find("rope_factors_long.weight") == nullptr) return OkStatus();
+  const auto n = static_cast<size_t>((config->n_rot == 0 ? config->head_dim : config->n_rot) / 2);
+  RopeConfig& rope = config->rope;
+  KRAFLA_RETURN_IF_ERROR(
+      ReadLongFactors(checkpoint, "rope_factors_long.weight", n, &rope.long_factors));
+  KRAFLA_RETURN_IF_ERROR(
+      ReadLongFactors(checkpoint, "rope_factors_short.weight", n, &rope.short_factors));
+  rope.kind = "longrope";
+  rope.original_max_positions =
+      gguf.Integer(FormatText("{}.rope.scaling.original_context_length", arch)).value_or(0);
+  rope.attention_factor = gguf.Number(FormatText("{}.rope.scaling.attn_factor", arch)).value_or(1);
+  return OkStatus();
+}
+
+// A header does not tell which layers have biases; the tensors of the first do.
+void BiasesFromTensors(const Checkpoint& checkpoint, Config* config) {
+  const auto has = [&](const char* name) { return checkpoint.Find(name) != nullptr; };
+  config->qkv_bias |= has("blk.0.attn_q.bias");
+  config->o_bias |= has("blk.0.attn_output.bias");
+  config->ffn_bias |= has("blk.0.ffn_gate.bias");
+}
+
 StatusOr<GgufTokenizerData> TokenizerData(const GgufFile& gguf) {
   GgufTokenizerData data;
   const std::string prefix = "tokenizer.ggml.";
@@ -119,6 +156,10 @@ Status ImportGguf(std::unique_ptr<FileSource> source, Import* import) {
   }
   Status config = import->arch->config_from_gguf(gguf, &import->config);
   if (import->checkpoint.Find(kHead) == nullptr) import->config.tied_head = true;
+  BiasesFromTensors(import->checkpoint, &import->config);
+  if (config.ok()) {
+    config = LongRopeFromFactors(gguf, *name, import->checkpoint, &import->config);
+  }
   if (config.ok()) config = ValidateConfig(import->config);
   KRAFLA_RETURN_IF_ERROR(InConfigFile(config, path, true, *name));
   KRAFLA_RETURN_IF_ERROR(RopeFromFactors(import->checkpoint, &import->config));

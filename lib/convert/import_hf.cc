@@ -6,6 +6,7 @@
 #include "lib/convert/config_error.h"
 #include "lib/convert/import.h"
 #include "lib/convert/json_values.h"
+#include "lib/convert/published.h"
 #include "lib/convert/safetensors.h"
 #include "lib/convert/tokenizer_json.h"
 #include "lib/tokenizer/table.h"
@@ -100,12 +101,13 @@ Status ReadConfig(const std::string& folder, Import* import) {
   const std::string path = folder + "/config.json";
   KRAFLA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxConfigBytes));
   import->inputs.push_back(path);
-  KRAFLA_ASSIGN_OR_RETURN(const JsonValues values, JsonValues::Parse(text, path));
-  const auto names = values.StringList("architectures");
+  KRAFLA_ASSIGN_OR_RETURN(const JsonValues json, JsonValues::Parse(text, path));
+  const PublishedConfig values(json);
+  const auto names = json.StringList("architectures");
   if (!names || names->empty()) {
     return FileError("{}: architectures: want a list of one name", path);
   }
-  import->arch = FindHfArch(names->front());
+  import->arch = FindPublishedArch(values, names->front());
   if (import->arch == nullptr) {
     return UnsupportedError("{}: architecture {} is not built here", path, names->front());
   }
@@ -181,6 +183,8 @@ Status ImportHf(const std::string& folder, Import* import) {
   import->gguf = false;
   KRAFLA_RETURN_IF_ERROR(ReadConfig(folder, import));
   KRAFLA_RETURN_IF_ERROR(AddTensors(folder, import));
+  import->checkpoint.Rename(TextTensorName);
+  KRAFLA_RETURN_IF_ERROR(import->checkpoint.Finish());
   KRAFLA_ASSIGN_OR_RETURN(const std::string tokenizer,
                           ReadIfPresent(folder + "/tokenizer.json", kMaxTokenizerBytes, import));
   return ReadTokenizer(folder, tokenizer, import);

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <utility>
 
+#include "lib/convert/published.h"
+
 namespace krafla {
 namespace {
 
@@ -27,9 +29,10 @@ std::string_view SourceName(const Import& import, const TensorSpec& spec) {
 }
 
 // Derived from the configuration, so of no use: old Hugging Face files store the inverse
-// frequencies, GGUF files llama3's factors (which import_gguf.cc has checked).
+// frequencies, GGUF files llama3's factors (which import_gguf.cc has checked); longrope's are part
+// of the configuration by now.
 bool IsIgnored(const Import& import, std::string_view name) {
-  if (import.gguf) return name == "rope_freqs.weight";
+  if (import.gguf) return name == "rope_freqs.weight" || name.starts_with("rope_factors_");
   return name.ends_with(".rotary_emb.inv_freq") ||
          (import.config.tied_head && name == "lm_head.weight");
 }
@@ -89,15 +92,27 @@ Status TieEqualHead(Import* import, const std::vector<TensorSpec>& specs) {
   return OkStatus();
 }
 
-Status CheckUnexpected(const Import& import, const std::vector<TensorSpec>& specs) {
+void NoteSkipped(std::string_view part, std::vector<std::string>* skipped) {
+  if (std::find(skipped->begin(), skipped->end(), part) == skipped->end()) {
+    skipped->emplace_back(part);
+  }
+}
+
+// Tensors of other parts (vision, draft layers) are noted, all else is an error.
+Status CheckUnexpected(const std::vector<TensorSpec>& specs, Import* out) {
+  const Import& import = *out;
   std::vector<std::string_view> wanted;
   for (const TensorSpec& spec : specs) wanted.push_back(SourceName(import, spec));
   std::sort(wanted.begin(), wanted.end());
   std::vector<std::string_view> unexpected;
   for (const CheckpointTensor& tensor : import.checkpoint.tensors()) {
     if (IsIgnored(import, tensor.name)) continue;
-    if (!std::binary_search(wanted.begin(), wanted.end(), tensor.name)) {
+    if (std::binary_search(wanted.begin(), wanted.end(), tensor.name)) continue;
+    const std::string_view part = import.gguf ? std::string_view() : OtherPart(tensor.name);
+    if (part.empty()) {
       unexpected.push_back(tensor.name);
+    } else {
+      NoteSkipped(part, &out->skipped);
     }
   }
   if (!unexpected.empty()) return NamesError(import, "unexpected", unexpected);
@@ -115,6 +130,13 @@ StatusOr<TensorClass> ParseTensorClass(std::string_view name) {
   return ArgumentError("tensor class {}: not known, want one of{}", name, names);
 }
 
+std::string_view TensorClassName(TensorClass kind) {
+  for (const ClassName& row : kClassNames) {
+    if (row.kind == kind) return row.name;
+  }
+  return "vectors";
+}
+
 StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
                                                  const std::vector<TensorClass>& q8) {
   const auto is_q8 = [&](TensorClass kind) {
@@ -128,7 +150,7 @@ StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
     }
   }
   if (!missing.empty()) return NamesError(*import, "missing", missing);
-  KRAFLA_RETURN_IF_ERROR(CheckUnexpected(*import, specs));
+  KRAFLA_RETURN_IF_ERROR(CheckUnexpected(specs, import));
 
   std::vector<PlannedTensor> plan;
   for (const TensorSpec& spec : specs) {
