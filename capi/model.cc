@@ -85,12 +85,6 @@ void FillPlan(const SessionPlan& session, uint64_t mapped, uint64_t read, krafla
   capi::WriteInfo(filled, plan);
 }
 
-uint64_t TensorBytes(const MlbFile& file) {
-  uint64_t bytes = 0;
-  for (const MlbTensor& tensor : file.tensors()) bytes += tensor.bytes;
-  return bytes;
-}
-
 }  // namespace
 
 namespace krafla::capi {
@@ -262,7 +256,8 @@ int32_t krafla_plan_path(krafla_plan* plan, const char* path, size_t path_length
     KRAFLA_ASSIGN_OR_RETURN(const SessionPlan session,
                             PlanSession(config, options, static_cast<size_t>(DefaultThreads())));
     const bool mapped = file->source().data() != nullptr;
-    FillPlan(session, mapped ? file->source().size() : 0, mapped ? 0 : TensorBytes(*file), plan);
+    FillPlan(session, mapped ? file->source().size() : 0, mapped ? 0 : Weights::ReadBytes(*file),
+             plan);
     return OkStatus();
   });
 }
@@ -279,7 +274,7 @@ int32_t krafla_plan_session(krafla_plan* plan, const krafla_model* model,
         PlanSession(inner.config(), options, inner.runtime()->threads().size()));
     const bool mapped = inner.file().source().data() != nullptr;
     FillPlan(session, mapped ? inner.file().source().size() : 0,
-             mapped ? 0 : TensorBytes(inner.file()), plan);
+             mapped ? 0 : Weights::ReadBytes(inner.file()), plan);
     return OkStatus();
   });
 }

@@ -1,4 +1,6 @@
 // krafla_convert, krafla_check_file, krafla_measure_*: exported by libkrafla-tools only.
+#include <string>
+
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
@@ -40,9 +42,26 @@ StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
   if (given.q8 != nullptr) {
     KRAFLA_ASSIGN_OR_RETURN(options.q8, ParseClassList(given.q8));
   }
-  options.progress = given.progress;
-  options.user = given.user;
+  if (given.threads < 0) {
+    return ArgumentError("krafla_convert_options: threads: got {}, want 0 or more", given.threads);
+  }
+  options.dry_run = given.dry_run != 0;
+  options.resume = given.resume != 0;
+  options.threads = given.threads;
   return options;
+}
+
+// The library has one `user` for both callbacks: the options themselves.
+int TellSizes(void* context, std::string_view what, std::string_view format, uint64_t n_tensors,
+              uint64_t bytes) {
+  const auto* given = static_cast<const krafla_convert_options*>(context);
+  return given->sizes(given->user, std::string(what).c_str(), std::string(format).c_str(),
+                      n_tensors, bytes);
+}
+
+int TellProgress(void* context, uint64_t done, uint64_t total) {
+  const auto* given = static_cast<const krafla_convert_options*>(context);
+  return given->progress(given->user, done, total);
 }
 
 }  // namespace
@@ -54,7 +73,10 @@ int32_t krafla_convert(const krafla_convert_options* options) {
     KRAFLA_CHECK_POINTER(options);
     krafla_convert_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_convert_options", &given));
-    KRAFLA_ASSIGN_OR_RETURN(const ConvertOptions inner, ToConvertOptions(given));
+    KRAFLA_ASSIGN_OR_RETURN(ConvertOptions inner, ToConvertOptions(given));
+    inner.user = &given;
+    if (given.progress != nullptr) inner.progress = TellProgress;
+    if (given.sizes != nullptr) inner.sizes = TellSizes;
     return Convert(inner);
   });
 }
@@ -104,6 +126,16 @@ int32_t krafla_measure_read(double* bytes_per_second, int32_t threads, uint64_t 
     KRAFLA_CHECK_POINTER(bytes_per_second);
     KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
     KRAFLA_ASSIGN_OR_RETURN(*bytes_per_second, MeasureReadBandwidth(threads, bytes));
+    return OkStatus();
+  });
+}
+
+int32_t krafla_measure_weights_read(double* bytes_per_second, const krafla_model* model,
+                                    int32_t threads) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(bytes_per_second);
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_ASSIGN_OR_RETURN(*bytes_per_second, MeasureWeightsRead(*model->shared->model, threads));
     return OkStatus();
   });
 }

@@ -45,6 +45,12 @@ void AddKv(CLI::App& app, ModelArgs* args, const char* standard) {
                                : "Numbers of the attention cache (default f16)");
 }
 
+void AddLoad(CLI::App& app, ModelArgs* args) {
+  AddChoice(app, "--load", &args->load, {"map", "read"}, {},
+            "Use the weights where they lie in the file, or copy them into memory in large pages: "
+            "slower to start, faster after that on many machines (default map)");
+}
+
 ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime) {
   krafla_runtime_options options = KRAFLA_RUNTIME_OPTIONS_INIT;
   options.threads = static_cast<int32_t>(threads);
@@ -56,6 +62,7 @@ ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime) {
 
 ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPtr* model) {
   krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+  options.load = args.load == "read" ? KRAFLA_LOAD_READ : KRAFLA_LOAD_MAP;
   options.progress = StopWhenInterrupted;
   const int32_t code = Create(model, krafla_model_open_path, const_cast<krafla_runtime*>(runtime),
                               args.model.data(), args.model.size(), &options);

@@ -18,6 +18,7 @@ struct ModelArgs {
   std::string model;      // path of a .mlb
   std::string tokenizer;  // path of a .mlt that overrides the model's own; "": none
   std::string kv;         // "f16", "f32"
+  std::string load;       // "map", "read"; "": map
   int64_t threads = 0;
   int64_t batch = 0;
   int64_t context = 0;
@@ -30,6 +31,7 @@ void AddModel(CLI::App& app, ModelArgs* args, const char* name = "MODEL");
 void AddTokenizerOverride(CLI::App& app, ModelArgs* args);
 void AddThreads(CLI::App& app, ModelArgs* args);
 void AddBatch(CLI::App& app, ModelArgs* args);
+void AddLoad(CLI::App& app, ModelArgs* args);
 void AddKv(CLI::App& app, ModelArgs* args, const char* standard);
 
 // The library's warnings and errors go to stderr.

@@ -28,9 +28,21 @@ typedef struct krafla_convert_options {
   /* In bytes written; non-zero: KRAFLA_E_CALLBACK. */
   int (*progress)(void *user, uint64_t done, uint64_t total);
   void *user;
+  /* Non-zero: nothing is written; `sizes` is told what would be, one line for the tensors of each
+   * class in each format, then "tokenizer", "template", "header", and the "file" as a whole. Names
+   * live during the call; non-zero: KRAFLA_E_CALLBACK. */
+  int32_t dry_run;
+  /* Non-zero: works in "<output>.partial", which a process that is killed or stopped by `progress`
+   * leaves. The same call goes on from there and gives the same bytes; a call with other inputs or
+   * options discards it. */
+  int32_t resume;
+  int32_t threads; /* 0: one a physical core. The bytes do not depend on it. */
+  int32_t unused2;
+  int (*sizes)(void *user, const char *what, const char *format, uint64_t n_tensors,
+               uint64_t bytes);
 } krafla_convert_options;
 #define KRAFLA_CONVERT_OPTIONS_INIT \
-  { sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL }
+  { sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL }
 
 KRAFLA_API int32_t krafla_convert(const krafla_convert_options *options);
 
@@ -59,6 +71,9 @@ KRAFLA_API int32_t krafla_measure_perplexity(
 /* Bytes a second that `threads` threads read from `bytes` of memory in large pages with this
  * build's widest loads (the best of several passes). */
 KRAFLA_API int32_t krafla_measure_read(double *bytes_per_second, int32_t threads, uint64_t bytes);
+/* Likewise over the model's own weights, in whatever pages they lie. */
+KRAFLA_API int32_t krafla_measure_weights_read(double *bytes_per_second, const krafla_model *model,
+                                               int32_t threads);
 /* Int8 multiply-adds a second of this build's dot product on `threads` threads. */
 KRAFLA_API int32_t krafla_measure_int8(double *macs_per_second, int32_t threads);
 

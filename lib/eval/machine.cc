@@ -9,6 +9,8 @@
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <span>
+#include <vector>
 
 #include "kernels/kernels.h"
 #include "lib/runtime/thread_pool.h"
@@ -18,12 +20,15 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr int kPasses = 8;
+constexpr size_t kPieceBytes = size_t{1} << 20;
+
 double SecondsSince(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
 // Anonymous memory in the largest pages the system gives: the ceiling of what a read can reach. (In
-// small pages the same loads reach half of it, less than the kernels with their own prefetch do.)
+// small pages the same loads reach half of it on a virtual machine.)
 class LargePages {
  public:
   static StatusOr<std::unique_ptr<LargePages>> Map(uint64_t bytes) {
@@ -37,7 +42,7 @@ class LargePages {
   ~LargePages() { munmap(data_, bytes_); }
   LargePages(const LargePages&) = delete;
   LargePages& operator=(const LargePages&) = delete;
-  unsigned char* data() const { return static_cast<unsigned char*>(data_); }
+  std::byte* data() const { return static_cast<std::byte*>(data_); }
 
  private:
   LargePages(void* data, uint64_t bytes) : data_(data), bytes_(bytes) {}
@@ -51,6 +56,31 @@ StatusOr<std::unique_ptr<ThreadPool>> PoolOf(int32_t threads) {
   return ThreadPool::Create(options);
 }
 
+// Bytes a second over all pieces, each read by one thread.
+double BestReadRate(ThreadPool& pool, const std::vector<std::span<const std::byte>>& pieces) {
+  struct Job {
+    const std::vector<std::span<const std::byte>>& pieces;
+    std::atomic<uint64_t> sum{0};
+  } job{pieces};
+  uint64_t bytes = 0;
+  for (const auto& piece : pieces) bytes += piece.size();
+  double best = 0;
+  for (int pass = 0; pass < kPasses; ++pass) {
+    const Clock::time_point start = Clock::now();
+    pool.Run(
+        pieces.size(), 1,
+        [](void* context, size_t begin, size_t end, size_t) {
+          Job& j = *static_cast<Job*>(context);
+          for (size_t i = begin; i < end; ++i) {
+            j.sum += kernels::measure_read(j.pieces[i].data(), j.pieces[i].size());
+          }
+        },
+        &job);
+    best = std::max(best, static_cast<double>(bytes) / SecondsSince(start));
+  }
+  return best;
+}
+
 }  // namespace
 
 StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes) {
@@ -59,26 +89,23 @@ StatusOr<double> MeasureReadBandwidth(int32_t threads, uint64_t bytes) {
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, PoolOf(threads));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<LargePages> pages, LargePages::Map(bytes));
   std::memset(pages->data(), 1, bytes);
-  struct Job {
-    const unsigned char* data;
-    uint64_t piece;
-    std::atomic<uint64_t> sum{0};
-  } job{pages->data(), bytes / pool->size()};
-  double best = 0;
-  for (int pass = 0; pass < 5; ++pass) {
-    const Clock::time_point start = Clock::now();
-    pool->Run(
-        pool->size(), 1,
-        [](void* context, size_t begin, size_t end, size_t) {
-          Job& j = *static_cast<Job*>(context);
-          for (size_t i = begin; i < end; ++i) {
-            j.sum += kernels::measure_read(j.data + i * j.piece, j.piece);
-          }
-        },
-        &job);
-    best = std::max(best, static_cast<double>(job.piece * pool->size()) / SecondsSince(start));
+  // One stream a thread.
+  const size_t piece = bytes / pool->size();
+  std::vector<std::span<const std::byte>> pieces;
+  for (size_t i = 0; i < pool->size(); ++i) pieces.push_back({pages->data() + i * piece, piece});
+  return BestReadRate(*pool, pieces);
+}
+
+StatusOr<double> MeasureWeightsRead(const Model& model, int32_t threads) {
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ThreadPool> pool, PoolOf(threads));
+  std::vector<std::span<const std::byte>> pieces;
+  for (size_t i = 0; i < model.weights().file().tensors().size(); ++i) {
+    std::span<const std::byte> rest = model.weights().bytes(i);
+    for (; !rest.empty(); rest = rest.subspan(pieces.back().size())) {
+      pieces.push_back(rest.first(std::min(rest.size(), kPieceBytes)));
+    }
   }
-  return best;
+  return BestReadRate(*pool, pieces);
 }
 
 StatusOr<double> MeasureInt8Peak(int32_t threads) {

@@ -24,6 +24,7 @@ class Model {
 
   const Config& config() const { return config_; }
   const Network& network() const { return *network_; }
+  const Weights& weights() const { return *weights_; }
   const MlbFile& file() const { return weights_->file(); }
   const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
   // The tokenizer table and the chat template as the file stores them; empty where it has none.

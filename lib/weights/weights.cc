@@ -14,6 +14,8 @@ constexpr uint64_t kMemoryAlignment = 64;
 // Between two of them a load cannot be stopped: some milliseconds on a slow disk.
 constexpr uint64_t kStepBytes = uint64_t{4} << 20;
 
+uint64_t Padded(uint64_t bytes) { return (bytes + kMemoryAlignment - 1) & ~(kMemoryAlignment - 1); }
+
 const std::byte* InPlace(const FileSource& source, const MlbTensor& tensor) {
   if (source.data() == nullptr) return nullptr;
   const std::byte* data = source.data() + tensor.offset;
@@ -83,39 +85,52 @@ Status CheckTensor(const MlbFile& file, const MlbTensor* tensor, std::string_vie
 
 }  // namespace
 
+uint64_t Weights::ReadBytes(const MlbFile& file) {
+  uint64_t bytes = 0;
+  for (const MlbTensor& tensor : file.tensors()) bytes += Padded(tensor.bytes);
+  return bytes;
+}
+
 StatusOr<std::unique_ptr<Weights>> Weights::Load(std::shared_ptr<Runtime> runtime,
                                                  std::unique_ptr<MlbFile> file,
                                                  LoadProgress progress, void* user) {
   std::unique_ptr<Weights> weights(new Weights());
   const FileSource& source = file->source();
   const std::span<const MlbTensor> tensors = file->tensors();
-  weights->buffers_.resize(tensors.size());
   weights->locations_.resize(tensors.size());
-  uint64_t total = 0;
-  uint64_t to_read = 0;
+  uint64_t total = 0, in_place = 0, to_read = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
     weights->locations_[i] = InPlace(source, tensors[i]);
     total += tensors[i].bytes;
-    if (weights->locations_[i] == nullptr) to_read += tensors[i].bytes;
+    if (weights->locations_[i] != nullptr) {
+      in_place += tensors[i].bytes;
+    } else {
+      to_read += Padded(tensors[i].bytes);
+    }
   }
-  // All of it at once, before the first byte is read, so that a refusal names the whole need.
-  const std::string need = "weights of " + source.name();
-  if (to_read != 0) KRAFLA_RETURN_IF_ERROR(runtime->memory().Check(to_read, need.c_str()));
-
   Progress reporter(progress, user, total);
-  KRAFLA_RETURN_IF_ERROR(reporter.Add(total - to_read));
+  if (to_read != 0) {
+    // One buffer, so that all of it can lie in large pages.
+    const std::string need = "weights of " + source.name();
+    KRAFLA_ASSIGN_OR_RETURN(
+        weights->read_,
+        runtime->memory().Allocate(to_read, MemoryKind::kWeights, need.c_str(), kMemoryAlignment));
+  }
+  KRAFLA_RETURN_IF_ERROR(reporter.Add(in_place));
+  std::byte* next = weights->read_.data();
   for (size_t i = 0; i < tensors.size(); ++i) {
     if (weights->locations_[i] != nullptr) continue;
-    KRAFLA_ASSIGN_OR_RETURN(Buffer buffer,
-                            runtime->memory().Allocate(tensors[i].bytes, MemoryKind::kWeights,
-                                                       need.c_str(), kMemoryAlignment));
-    KRAFLA_RETURN_IF_ERROR(ReadTensor(source, tensors[i], buffer.data(), reporter));
-    weights->locations_[i] = buffer.data();
-    weights->buffers_[i] = std::move(buffer);
+    KRAFLA_RETURN_IF_ERROR(ReadTensor(source, tensors[i], next, reporter));
+    weights->locations_[i] = next;
+    next += Padded(tensors[i].bytes);
   }
   weights->runtime_ = std::move(runtime);
   weights->file_ = std::move(file);
   return weights;
+}
+
+std::span<const std::byte> Weights::bytes(size_t i) const {
+  return {locations_[i], static_cast<size_t>(file_->tensors()[i].bytes)};
 }
 
 StatusOr<Matrix> Weights::FindMatrix(std::string_view name, size_t rows, size_t cols) const {

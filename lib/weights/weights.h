@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -39,14 +40,20 @@ using LoadProgress = int (*)(void* user, uint64_t done, uint64_t total);
 class Weights {
  public:
   // Keeps the file. Where the source is in memory (mapped, or the host's with 64-byte alignment)
-  // tensors are used in place; otherwise each is read into one buffer of kind kWeights.
+  // tensors are used in place; the others are read into one buffer of kind kWeights.
   static StatusOr<std::unique_ptr<Weights>> Load(std::shared_ptr<Runtime> runtime,
                                                  std::unique_ptr<MlbFile> file,
                                                  LoadProgress progress, void* user);
 
+  // Bytes of that buffer where no tensor can be used in place.
+  static uint64_t ReadBytes(const MlbFile& file);
+
   // FileError names a missing tensor or a shape that is not the wanted one.
   StatusOr<Matrix> FindMatrix(std::string_view name, size_t rows, size_t cols) const;
   StatusOr<Vector> FindVector(std::string_view name, size_t size) const;
+
+  // The bytes of the i-th tensor of file().tensors(), where the kernels read them.
+  std::span<const std::byte> bytes(size_t i) const;
 
   const MlbFile& file() const { return *file_; }
   MlbFile& file() { return *file_; }
@@ -55,8 +62,8 @@ class Weights {
   Weights() = default;
   std::shared_ptr<Runtime> runtime_;
   std::unique_ptr<MlbFile> file_;
-  std::vector<Buffer> buffers_;  // in the order of file().tensors(); empty where in place
-  std::vector<const std::byte*> locations_;  // likewise
+  Buffer read_;
+  std::vector<const std::byte*> locations_;  // in the order of file().tensors()
 };
 
 // y[t * ldy + row] for the tiles [tile_begin, tile_end) of m; the one place that picks a kernel by

@@ -90,5 +90,20 @@ class Bench(unittest.TestCase):
             self.assertEqual(list(row), keys)
             self.assertTrue(all(row[key] > 0 for key in keys[5:] if key != "sd"), row)
 
+    def test_csv_and_compare(self):
+        arguments = [models()["bare.mlb"], "-t", "1", "-p", "16", "-n", "0", "-r", "2"]
+        lines = call("ml_bench", *arguments, "--csv", "--load", "read").out.decode().splitlines()
+        self.assertEqual([line.split(",")[1:5] for line in lines], [["threads", "test", "n", "depth"], ["1", "prompt", "16", "0"]])
+        a, b = FOLDER / "a.json", FOLDER / "b.json"
+        row = {"isa": "x", "threads": 1, "test": "prompt", "n": 16, "depth": 0, "tokens_per_s": 100, "sd": 3}
+        a.write_text(json.dumps([row]))
+        b.write_text(json.dumps([dict(row, tokens_per_s=150, sd=6), dict(row, n=17)]))
+        self.assertIn(b"1.500 +- 0.075", call("ml_bench", "--compare", a, b).out)
+        for text in ("", "{}", "[1]", '[{"isa": 1}]', json.dumps([dict(row, n="16")]), json.dumps([dict(row, n=18)])):
+            b.write_text(text)
+            self.assertEqual(call("ml_bench", "--compare", a, b).code, 2, text)
+        self.assertEqual(call("ml_bench", "--compare", a, FOLDER / "none.json").code, 2)
+        self.assertEqual(call("ml_bench").code, 2)
+
     def test_too_long(self):
         self.assertEqual(call("ml_bench", models()["bare.mlb"], "-t", "1", "-p", "100000").code, 2)

@@ -176,7 +176,8 @@ TEST_CASE("read, called back and badly aligned memory give the same bytes, count
   SECTION("memory") { weights = Load(runtime, OpenMemory(host.data, File().content.size())); }
   REQUIRE(weights.ok());
   CheckContent(**weights);
-  REQUIRE(runtime->memory().used(MemoryKind::kWeights) == File().total);
+  REQUIRE(runtime->memory().used(MemoryKind::kWeights) == Weights::ReadBytes((*weights)->file()));
+  REQUIRE(runtime->memory().used(MemoryKind::kWeights) >= File().total);
   weights->reset();
   REQUIRE(runtime->memory().used() == 0);
 }
@@ -207,17 +208,17 @@ TEST_CASE("a tensor that is not the wanted one is named with both shapes") {
 }
 
 TEST_CASE("a budget that does not hold the weights refuses before anything is read") {
-  const auto runtime = MakeRuntime(File().total - 1);
+  const uint64_t need = Weights::ReadBytes(**MlbFile::Open(Reading()));
+  const auto runtime = MakeRuntime(need - 1);
   uint64_t header_only = 0;
   header_only = File().content.size() - File().total;  // no tensor byte may be asked for
   const auto weights =
       Load(runtime, OpenCallback(ReadFromContent, &header_only, File().content.size()));
-  REQUIRE(Message(weights.status()) == "budget: weights of callback: need " +
-                                           std::to_string(File().total) + " bytes, " +
-                                           std::to_string(File().total - 1) + " of " +
-                                           std::to_string(File().total - 1) + " left");
+  REQUIRE(Message(weights.status()) == "budget: weights of callback: need " + std::to_string(need) +
+                                           " bytes, " + std::to_string(need - 1) + " of " +
+                                           std::to_string(need - 1) + " left");
   REQUIRE(runtime->memory().peak() == 0);
-  REQUIRE(Load(MakeRuntime(File().total), Reading()).ok());
+  REQUIRE(Load(MakeRuntime(need), Reading()).ok());
 }
 
 TEST_CASE("every allocation may fail") {
@@ -236,7 +237,7 @@ TEST_CASE("every allocation may fail") {
     --static_cast<Host*>(user)->live;
     std::free(data);
   };
-  const int n = static_cast<int>(File().tensors.size());
+  const int n = 1;  // one buffer for all tensors
   for (int fail_at = 0; fail_at <= n; ++fail_at) {
     Host host{0, fail_at, 0};
     const auto runtime = MakeRuntime(kNoBudget, {allocate, release, &host});

@@ -49,8 +49,13 @@ class Bench {
     model_info_ = ModelInfo(model_.get());
     const uint64_t bytes = std::max(kLeastReadBytes, model_info_.weight_bytes);
     const auto n_threads = static_cast<int32_t>(threads_);
-    if (int32_t code = krafla_measure_read(&read_, n_threads, bytes); code != KRAFLA_OK) {
+    if (int32_t code = krafla_measure_read(&large_page_read_, n_threads, bytes);
+        code != KRAFLA_OK) {
       return FailWith(code, "read bandwidth");
+    }
+    if (int32_t code = krafla_measure_weights_read(&read_, model_.get(), n_threads);
+        code != KRAFLA_OK) {
+      return FailWith(code, "read bandwidth of the model");
     }
     const int32_t code = krafla_measure_int8(&int8_, n_threads);
     return code == KRAFLA_OK ? kExitOk : FailWith(code, "int8 peak");
@@ -108,6 +113,7 @@ class Bench {
     m.bytes_per_token = static_cast<double>(model_info_.bytes_per_token) *
                         static_cast<double>(passes) / static_cast<double>(n);
     m.read_bytes_per_s = read_;
+    m.large_page_bytes_per_s = large_page_read_;
     m.macs_per_token = static_cast<double>(model_info_.macs_per_token);
     m.int8_macs_per_s = int8_;
     return m;
@@ -118,7 +124,7 @@ class Bench {
   RuntimePtr runtime_;
   ModelPtr model_;
   krafla_model_info model_info_{};
-  double read_ = 0, int8_ = 0;
+  double read_ = 0, large_page_read_ = 0, int8_ = 0;
 };
 
 }  // namespace

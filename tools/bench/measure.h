@@ -18,7 +18,6 @@ struct BenchArgs {
   std::vector<int64_t> decode = {32};
   int64_t depth = 0;  // positions already read when a measurement begins
   int64_t repetitions = 5;
-  bool json = false;
 };
 
 struct Measurement {
@@ -26,10 +25,11 @@ struct Measurement {
   bool is_decode = false;
   int64_t n = 0;
   int64_t depth = 0;
-  double tokens_per_s = 0;      // mean of the repetitions
-  double sd = 0;                // their standard deviation
-  double bytes_per_token = 0;   // of weights; a prompt's tokens share a pass over them
-  double read_bytes_per_s = 0;  // what the threads can read
+  double tokens_per_s = 0;            // mean of the repetitions
+  double sd = 0;                      // their standard deviation
+  double bytes_per_token = 0;         // of weights; a prompt's tokens share a pass over them
+  double read_bytes_per_s = 0;        // what the threads can read of the model, as it is loaded
+  double large_page_bytes_per_s = 0;  // and of memory in large pages
   double macs_per_token = 0;
   double int8_macs_per_s = 0;  // what the threads can multiply
 };

@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "tools/bench/compare.h"
 #include "tools/bench/measure.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -35,27 +36,66 @@ Json ToJson(const Measurement& m) {
           {"int8_fraction", Int8Fraction(m)}};
 }
 
-std::string Header() {
+std::string TableHeader() {
   return fmt::format(
-      "{}: read is what the threads can read, GB/s; of it, and of their int8 peak, what was used\n"
-      "threads  test        n  depth       tokens/s          read     used   GMAC/s     used\n",
+      "{}: of what the threads can read of the model as it is loaded, GB/s, and of their int8 "
+      "peak, what was used\n"
+      "threads  test        n  depth       tokens/s          read     used   GMAC/s     used   "
+      "large pages\n",
       krafla_isa());
 }
 
-std::string ToRow(const Measurement& m) {
+std::string TableRow(const Measurement& m) {
   return fmt::format(
       "{:>7}  {:<6}  {:>5}  {:>5}  {:>9.2f} +- {:<7.2f}  {:>6.1f}  {:>5.1f} %  {:>7.1f}  {:>5.1f} "
-      "%\n",
+      "%  {:>6.1f} GB/s\n",
       m.threads, m.is_decode ? "decode" : "prompt", m.n, m.depth, m.tokens_per_s, m.sd,
       m.read_bytes_per_s / 1e9, 100 * ReadFraction(m), m.macs_per_token * m.tokens_per_s / 1e9,
-      100 * Int8Fraction(m));
+      100 * Int8Fraction(m), m.large_page_bytes_per_s / 1e9);
+}
+
+// The fields of the JSON form, one line a measurement.
+std::string CsvHeader() {
+  std::vector<std::string> names;
+  for (const auto& [name, value] : ToJson({}).items()) names.push_back(name);
+  return fmt::format("{}\n", fmt::join(names, ","));
+}
+
+std::string CsvRow(const Measurement& m) {
+  std::vector<std::string> fields;
+  for (const auto& [name, value] : ToJson(m).items()) {
+    fields.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return fmt::format("{}\n", fmt::join(fields, ","));
+}
+
+ExitCode MeasureAll(const BenchArgs& args, bool json, bool csv) {
+  Json array = Json::array();
+  bool has_header = json;
+  for (const int64_t threads : args.threads) {
+    std::vector<Measurement> results;
+    if (ExitCode e = Measure(args, threads, &results)) return e;
+    if (!has_header) {
+      has_header = true;
+      if (ExitCode e = WriteStdout(csv ? CsvHeader() : TableHeader())) return e;
+    }
+    for (const Measurement& m : results) {
+      array.push_back(ToJson(m));
+      if (json) continue;
+      if (ExitCode e = WriteStdout(csv ? CsvRow(m) : TableRow(m))) return e;
+    }
+  }
+  return json ? WriteStdout(array.dump(1) + "\n") : kExitOk;
 }
 
 ExitCode Run(int argc, char** argv) {
   BenchArgs args;
-  CLI::App app("Measures a model's speed on this machine.");
+  bool json = false, csv = false;
+  std::vector<std::string> compared;
+  CLI::App app("Measures a model's speed on this machine, or compares two measurements.");
   SetUp(app, "ml_bench");
   AddModel(app, &args.model);
+  CLI::Option* model = app.get_option("MODEL")->required(false);
   AddIntegers(app, "-t,--threads", &args.threads, 1, 1024,
               "Threads, several for several runs (default: one per physical core)");
   AddIntegers(app, "-p", &args.prompt, 0, kMaxPositions,
@@ -65,27 +105,21 @@ ExitCode Run(int argc, char** argv) {
              "Positions read before each test (default 0)");
   AddInteger(app, "-r", &args.repetitions, 1, 1000,
              "Repetitions (default 5), after one to warm up");
-  app.add_flag("--json", args.json, "An array of objects instead of a table");
+  AddBatch(app, &args.model);
+  AddKv(app, &args.model, "f16");
+  AddLoad(app, &args.model);
+  app.add_flag("--json", json, "An array of objects instead of a table");
+  app.add_flag("--csv", csv, "Comma-separated values instead of a table")->excludes("--json");
+  app.add_option("--compare", compared, "Two files of --json: their ratios, B / A")
+      ->expected(2)
+      ->type_name("A.json B.json")
+      ->excludes(model);
   bool finished = false;
   if (ExitCode e = Parse(app, argc, argv, &finished); finished) return e;
+  if (!compared.empty()) return Compare(compared[0], compared[1]);
+  if (args.model.model.empty()) return Fail(kExitArguments, "MODEL is required");
   if (args.threads.empty()) args.threads.push_back(0);
-
-  Json array = Json::array();
-  bool has_header = args.json;
-  for (const int64_t threads : args.threads) {
-    std::vector<Measurement> results;
-    if (ExitCode e = Measure(args, threads, &results)) return e;
-    if (!has_header) {
-      has_header = true;
-      if (ExitCode e = WriteStdout(Header())) return e;
-    }
-    for (const Measurement& m : results) {
-      array.push_back(ToJson(m));
-      if (args.json) continue;
-      if (ExitCode e = WriteStdout(ToRow(m))) return e;
-    }
-  }
-  return args.json ? WriteStdout(array.dump(1) + "\n") : kExitOk;
+  return MeasureAll(args, json, csv);
 }
 
 }  // namespace

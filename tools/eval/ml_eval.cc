@@ -17,6 +17,7 @@ void AddCompute(CLI::App& app, EvalArgs* args) {
   AddThreads(app, &args->model);
   AddBatch(app, &args->model);
   AddKv(app, &args->model, "f32");
+  AddLoad(app, &args->model);
 }
 
 ExitCode Run(int argc, char** argv) {

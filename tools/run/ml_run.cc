@@ -43,6 +43,7 @@ void AddOptions(CLI::App& app, RunArgs* args) {
   AddInteger(app, "--ctx", &talk.model.context, 1, kMaxPositions,
              "Positions of the context (default: the smaller of 4096 and the model's maximum)");
   AddKv(app, &talk.model, "f16");
+  AddLoad(app, &talk.model);
   app.footer(kFooter);
 }
 
