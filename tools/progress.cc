@@ -32,12 +32,19 @@ int Progress::Callback(void* user, uint64_t done, uint64_t total) {
   return Interrupted() ? 1 : 0;
 }
 
+int Progress::ResumedCallback(void* user, uint64_t done, uint64_t total) {
+  auto* progress = static_cast<Progress*>(user);
+  if (!progress->called_) progress->base_ = done;
+  progress->called_ = true;
+  return Callback(user, done, total);
+}
+
 double Progress::Seconds() const {
   return std::max(std::chrono::duration<double>(Clock::now() - start_).count(), 1e-6);
 }
 
 std::string Progress::Rate() const {
-  const double rate = static_cast<double>(done_) / Seconds();
+  const double rate = static_cast<double>(done_ - base_) / Seconds();
   return unit_ == "B" ? fmt::format("{:.1f} MB/s", rate / 1e6)
                       : fmt::format("{:.0f} {}/s", rate, unit_);
 }
@@ -47,7 +54,10 @@ void Progress::Show(uint64_t done, uint64_t total) {
   if (now - last_ < kInterval || total == 0) return;
   last_ = now;
   const double fraction = std::min(static_cast<double>(done) / static_cast<double>(total), 1.0);
-  const double left = fraction > 0 ? Seconds() * (1 - fraction) / fraction : 0;
+  const double left = done > base_
+                          ? Seconds() * static_cast<double>(total - std::min(done, total)) /
+                                static_cast<double>(done - base_)
+                          : 0;
   WriteStderr(
       fmt::format("\r\x1b[K{:3.0f} %  {}  {} left", 100 * fraction, Rate(), ClockText(left)));
   drawn_ = true;
@@ -62,7 +72,9 @@ std::string Progress::Summary() const {
   const std::string amount = unit_ == "B"
                                  ? fmt::format("{:.1f} MB", static_cast<double>(done_) / 1e6)
                                  : fmt::format("{} {}", done_, unit_);
-  return fmt::format("{} in {:.2f} s ({})", amount, Seconds(), Rate());
+  const std::string before =
+      base_ == 0 ? "" : fmt::format(", {:.1f} MB of it before", static_cast<double>(base_) / 1e6);
+  return fmt::format("{} in {:.2f} s ({}{})", amount, Seconds(), Rate(), before);
 }
 
 }  // namespace krafla::tools

@@ -23,6 +23,9 @@ class Progress {
   // For the library's (user, done, total) callbacks, user being a Progress.
   static int Callback(void* user, uint64_t done, uint64_t total);
 
+  // The same for work that may go on from earlier work: its first call tells how much that was.
+  static int ResumedCallback(void* user, uint64_t done, uint64_t total);
+
   void Clear();  // takes the line off the terminal
   uint64_t done() const { return done_; }
   // "145.2 MB in 1.2 s (121 MB/s)"
@@ -38,6 +41,8 @@ class Progress {
   bool visible_;
   bool drawn_ = false;
   uint64_t done_ = 0;
+  uint64_t base_ = 0;  // done before this process
+  bool called_ = false;
   Clock::time_point start_ = Clock::now();
   Clock::time_point last_{};
 };

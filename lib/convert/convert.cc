@@ -57,7 +57,8 @@ Status AddTensors(const std::vector<PlannedTensor>& plan, MlbWriter* writer) {
 
 // Everything that a tensor's bytes come from and the header does not show.
 uint64_t SourceFingerprint(const Import& import, const std::vector<PlannedTensor>& plan) {
-  std::string text = FormatText("{} {}\n", KRAFLA_VERSION_STRING, KRAFLA_ARITHMETIC);
+  std::string text = FormatText("{} {} {} {}\n", KRAFLA_VERSION_MAJOR, KRAFLA_VERSION_MINOR,
+                                KRAFLA_VERSION_PATCH, KRAFLA_ARITHMETIC);
   for (const std::string& input : import.inputs) {
     const FileStamp stamp = StampOf(input);
     text += FormatText("{} {} {} {}\n", input, stamp.bytes, stamp.modified_ns, stamp.inode);

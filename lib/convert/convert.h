@@ -20,6 +20,11 @@ enum class ConvertKind : uint8_t { kHf, kGguf, kTokenizer };
 // In bytes of tensors. Non-zero stops with a CallbackError; the output does not appear then.
 using ConvertProgress = int (*)(void* user, uint64_t done, uint64_t total);
 
+// One line of what a conversion would write: the tensors of one class in one format, then
+// "tokenizer", "template" and "header", and at last the "file" as a whole. Non-zero stops.
+using ConvertSizes = int (*)(void* user, std::string_view what, std::string_view format,
+                             uint64_t n_tensors, uint64_t bytes);
+
 struct ConvertOptions {
   ConvertKind kind = ConvertKind::kHf;
   std::string in;  // a folder (kHf) or a file
@@ -28,10 +33,18 @@ struct ConvertOptions {
   std::vector<TensorClass> q8;  // except these, which are q8 (ParseClassList)
   ConvertProgress progress = nullptr;
   void* user = nullptr;
+  // Tells the sizes instead of writing anything.
+  bool dry_run = false;
+  ConvertSizes sizes = nullptr;
+  // Works in "<out>.partial", which a stopped or killed conversion leaves; the next one with the
+  // same inputs and options goes on from there and gives the same bytes, any other discards it.
+  bool resume = false;
+  uint64_t sync_bytes = uint64_t{64} << 20;  // what a resumption may have to do again, about twice
+  int32_t threads = 0;                       // 0: one a physical core
 };
 
 // Reads and writes tile by tile. An existing `out` is replaced only by a complete file; an `out`
-// that is one of the inputs is an ArgumentError.
+// (or its partial) that is one of the inputs is an ArgumentError. A failure leaves nothing.
 Status Convert(const ConvertOptions& options);
 
 // "v,o,down": names out of q k v o gate up down embed head.

@@ -23,6 +23,7 @@ struct PlannedTensor {
 
 // "v", "down", ... -> its class; ArgumentError lists the names.
 StatusOr<TensorClass> ParseTensorClass(std::string_view name);
+std::string_view TensorClassName(TensorClass kind);  // "vectors" for what has no name of its own
 
 // In the order of execution. Sets import->config.tied_head where head and embedding have equal
 // content. FileError: names of missing or unexpected tensors, shapes, types.

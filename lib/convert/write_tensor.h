@@ -1,15 +1,18 @@
-// One tensor of the plan from its checkpoint into the .mlb, a few tiles at a time, so that memory
-// stays small whatever the tensor.
+// One tensor of the plan from its checkpoint into the .mlb: a matrix goes in pieces of a few tiles,
+// several at a time on the pool's threads, so that memory stays small whatever the tensor. The
+// bytes do not depend on the number of threads.
 #ifndef KRAFLA_LIB_CONVERT_WRITE_TENSOR_H_
 #define KRAFLA_LIB_CONVERT_WRITE_TENSOR_H_
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "lib/base/status.h"
 #include "lib/convert/convert.h"
 #include "lib/convert/plan.h"
 #include "lib/file/mlb_writer.h"
+#include "lib/runtime/thread_pool.h"
 
 namespace krafla {
 
@@ -21,26 +24,49 @@ uint64_t PermutedRow(uint64_t row, uint64_t head_rows);
 
 class TensorWriter {
  public:
-  TensorWriter(MlbWriter* writer, ConvertProgress progress, void* user, uint64_t total)
-      : writer_(writer), progress_(progress), user_(user), total_(total) {}
+  // The plan's tensors are the writer's, in order; all of it outlives this object.
+  TensorWriter(MlbWriter* writer, std::span<const PlannedTensor> plan, ThreadPool* pool,
+               ConvertProgress progress, void* user);
 
-  Status Write(size_t index, const PlannedTensor& planned);
+  // Writes what the writer does not have yet of tensor `index`.
+  Status Write(size_t index);
+  // Tells the progress, in bytes that the writer has; CallbackError: it said stop.
+  Status Report();
 
  private:
-  Status WriteVector(size_t index, const PlannedTensor& planned);
-  Status WriteMatrix(size_t index, const PlannedTensor& planned);
-  Status ReadRows(const PlannedTensor& planned, uint64_t row, uint64_t n);
-  Status PackTiles(const PlannedTensor& planned, uint64_t row, uint64_t n);
-  Status Append(size_t index, const void* data, size_t n);
+  struct Piece {
+    uint64_t row;
+    uint64_t n_rows;
+    std::vector<char> tiles;
+    Status status;
+    bool no_memory;
+  };
+  struct Scratch {
+    std::vector<char> raw;    // rows as the checkpoint has them
+    std::vector<float> rows;  // the same as f32
+  };
+  struct Job {
+    const TensorWriter* self;
+    size_t index;
+    Piece* pieces;
+    Scratch* scratch;
+  };
+  static void RunPieces(void* context, size_t begin, size_t end, size_t thread);
+  Status WriteVector(size_t index);
+  Status WriteMatrix(size_t index);
+  Status MakePiece(size_t index, Piece* piece, Scratch* scratch) const;
+  uint64_t RowsAtOnce(const PlannedTensor& planned) const;
+  void Prefetch(size_t index, uint64_t row, uint64_t n) const;
 
   MlbWriter* writer_;
+  std::span<const PlannedTensor> plan_;
+  ThreadPool* pool_;
   ConvertProgress progress_;
   void* user_;
-  uint64_t total_;
+  uint64_t total_ = 0;
   uint64_t done_ = 0;
-  std::vector<char> raw_;    // rows as the checkpoint has them
-  std::vector<float> rows_;  // the same as f32
-  std::vector<char> tiles_;
+  std::vector<Piece> pieces_;
+  std::vector<Scratch> scratch_;  // one a thread
 };
 
 }  // namespace krafla

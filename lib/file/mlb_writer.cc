@@ -132,49 +132,19 @@ uint64_t MlbWriter::DataStart() const {
 
 uint64_t MlbWriter::file_bytes() const { return DataStart() + data_bytes_; }
 
-Status MlbWriter::Begin(std::string_view path) {
+Status MlbWriter::CheckDeclared(std::string_view path) const {
   if (file_ != nullptr) return StateError("mlb: {} is already begun", path);
   if (metadata_.size() > mlb::kMaxMetadataBytes || n_metadata_ > mlb::kMaxMetadata ||
       sections_.size() > mlb::kMaxSections || names_bytes_ > mlb::kMaxNamesBytes) {
     return ArgumentError("mlb: {} bytes of metadata in {} entries, {} sections, {} bytes of names",
                          metadata_.size(), n_metadata_, sections_.size(), names_bytes_);
   }
-  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
-  KRAFLA_RETURN_IF_ERROR(file->SetSize(file_bytes()));
-  uint64_t end = HeaderBytes();
-  for (Section& section : sections_) {
-    section.offset = AlignUp(end, mlb::kSectionAlignment);
-    end = section.offset + section.bytes.size();
-    KRAFLA_RETURN_IF_ERROR(
-        file->WriteAt(section.offset, section.bytes.data(), section.bytes.size()));
-  }
-  const uint64_t start = DataStart();
-  for (Tensor& tensor : tensors_) tensor.record.offset += start;
-  file_ = std::move(file);
   return OkStatus();
 }
 
-Status MlbWriter::Write(size_t i, const void* data, size_t n) {
-  if (file_ == nullptr || i >= tensors_.size()) return StateError("mlb: write to tensor {}", i);
-  Tensor& tensor = tensors_[i];
-  if (n > tensor.record.bytes - tensor.written) {
-    return ArgumentError("mlb: tensor {}: {} bytes after {} of {}", tensor.name, n, tensor.written,
-                         tensor.record.bytes);
-  }
-  const uint64_t slice = tensor.record.bytes / MlbTensorSlices(tensor.record);
-  const auto* from = static_cast<const char*>(data);
-  while (n > 0) {
-    const uint64_t in_slice = tensor.written % slice;
-    const auto piece = static_cast<size_t>(std::min<uint64_t>(n, slice - in_slice));
-    const uint64_t at =
-        tensor.record.offset + tensor.written / slice * tensor.record.slice_stride + in_slice;
-    KRAFLA_RETURN_IF_ERROR(file_->WriteAt(at, from, piece));
-    tensor.checksum.Update(from, piece);
-    tensor.written += piece;
-    from += piece;
-    n -= piece;
-  }
-  return OkStatus();
+uint64_t MlbWriter::declared_hash() const {
+  const std::string header = HeaderPart();
+  return ChecksumOf(header.data(), header.size());
 }
 
 std::string MlbWriter::HeaderPart() const {
@@ -213,7 +183,7 @@ std::string MlbWriter::HeaderPart() const {
     record.bytes = tensor.record.bytes;
     record.slice_stride = tensor.record.slice_stride;
     record.alignment = tensor.record.alignment;
-    record.checksum = tensor.checksum.Value();
+    record.checksum = tensor.final_checksum;
     AppendRecord(record, &out);
     names += tensor.name;
   }
@@ -222,19 +192,6 @@ std::string MlbWriter::HeaderPart() const {
   header.checksum = ChecksumOf(out.data(), out.size());
   std::memcpy(out.data(), &header, sizeof header);
   return out;
-}
-
-Status MlbWriter::Finish() {
-  if (file_ == nullptr) return StateError("mlb: nothing was begun");
-  for (const Tensor& tensor : tensors_) {
-    if (tensor.written != tensor.record.bytes) {
-      return StateError("mlb: tensor {}: {} of {} bytes written", tensor.name, tensor.written,
-                        tensor.record.bytes);
-    }
-  }
-  const std::string header = HeaderPart();
-  KRAFLA_RETURN_IF_ERROR(file_->WriteAt(0, header.data(), header.size()));
-  return file_->Commit();
 }
 
 }  // namespace krafla

@@ -1,6 +1,7 @@
 // Writing a .mlb in one pass: metadata, sections and tensors are declared first (so that every
 // offset is known), then the bytes come in pieces. The header is written last and the file appears
-// under its name only then (OutputFile).
+// under its name only then (OutputFile). Declarations and header are in mlb_writer.cc, the bytes
+// and the resumption in mlb_writer_data.cc.
 #ifndef KRAFLA_LIB_FILE_MLB_WRITER_H_
 #define KRAFLA_LIB_FILE_MLB_WRITER_H_
 
@@ -13,9 +14,11 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/file/background_task.h"
 #include "lib/file/checksum.h"
 #include "lib/file/mlb.h"
 #include "lib/file/output_file.h"
+#include "lib/file/partial_journal.h"
 
 namespace krafla {
 
@@ -39,10 +42,26 @@ class MlbWriter {
   uint64_t file_bytes() const;  // what the file will have, once all is declared
   size_t n_tensors() const { return tensors_.size(); }
 
+  // Of all declarations and sections: equal ones give equal numbers.
+  uint64_t declared_hash() const;
+
   // Opens the output; nothing can be declared afterwards.
   Status Begin(std::string_view path);
+  // The same, in "<path>.partial" and with a record of the progress: what an earlier process had
+  // written, with equal declarations and an equal fingerprint of where the bytes come from, counts
+  // as written here. Tensors must be written in the order of declaration. Progress is put on the
+  // disk every `sync_bytes`, while writing goes on. Finish, a failure or a destruction removes the
+  // partial, unless KeepPartial was called.
+  Status BeginResumable(std::string_view path, uint64_t fingerprint, uint64_t sync_bytes);
+  void KeepPartial();
+  uint64_t written(size_t i) const { return tensors_[i].written; }
+
   // The next bytes of tensor i (in the order of declaration), slices in ascending order.
   Status Write(size_t i, const void* data, size_t n);
+  // Write in two: the bytes at `offset` of the tensor, on any thread, and then, in ascending order
+  // without gaps and on one thread, the word that they are there.
+  Status Put(size_t i, uint64_t offset, const void* data, size_t n) const;
+  Status Account(size_t i, const void* data, size_t n);
   Status Finish();  // every tensor must be complete
 
  private:
@@ -51,6 +70,7 @@ class MlbWriter {
     MlbTensor record = {};  // name unused, offset from the start of the data part until Begin
     uint64_t written = 0;
     Checksum checksum;
+    uint64_t final_checksum = 0;  // once it is complete
   };
   struct Section {
     std::string name;
@@ -61,6 +81,10 @@ class MlbWriter {
   uint64_t DataStart() const;
   Status Declare(TensorDecl decl, uint64_t alignment, Tensor* tensor) const;
   std::string HeaderPart() const;
+  Status CheckDeclared(std::string_view path) const;
+  Status Start(std::unique_ptr<OutputFile> file, uint64_t bytes);
+  void TakeOver(const PartialProgress& progress, const std::vector<uint64_t>& checksums);
+  Status Record();
 
   std::string metadata_;
   uint64_t n_metadata_ = 0;
@@ -69,6 +93,12 @@ class MlbWriter {
   uint64_t names_bytes_ = 0;
   uint64_t data_bytes_ = 0;  // end of the last tensor, from the start of the data part
   std::unique_ptr<OutputFile> file_;
+
+  std::unique_ptr<PartialJournal> journal_;  // of a resumable output
+  uint64_t sync_bytes_ = 0;
+  uint64_t unrecorded_ = 0;  // bytes since the last record was begun
+  std::vector<uint64_t> complete_;
+  BackgroundTask recording_;  // last: it ends before what it uses does
 };
 
 }  // namespace krafla

@@ -1,6 +1,7 @@
 // A file that appears under its name only when it is complete: written under a temporary name in
 // the same folder, synced, renamed, and the folder synced. A failure or a destruction before that
-// removes the temporary; a killed process leaves it, under a name that nothing takes for a result.
+// removes the temporary, unless it was made to be kept; a killed process leaves it, under a name
+// that nothing takes for a result.
 #ifndef KRAFLA_LIB_FILE_OUTPUT_FILE_H_
 #define KRAFLA_LIB_FILE_OUTPUT_FILE_H_
 
@@ -19,21 +20,42 @@ class OutputFile {
   // Creates "<path>.partial-<process id>". An existing file at `path` stays until Commit replaces
   // it.
   static StatusOr<std::unique_ptr<OutputFile>> Create(std::string_view path);
+  // Opens or creates "<path>.partial", a name that the next process finds again, with what it
+  // holds. IoError: another process is at it, or it is not a regular file of one name.
+  static StatusOr<std::unique_ptr<OutputFile>> OpenPartial(std::string_view path);
   ~OutputFile();
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
 
-  Status WriteAt(uint64_t offset, const void* data, size_t n);
+  // The two are thread-safe.
+  Status WriteAt(uint64_t offset, const void* data, size_t n) const;
+  Status SyncData() const;  // returns when all that was written before is on the disk
+  Status ReadAt(uint64_t offset, void* out, size_t n) const;  // of a partial; all n bytes
+  StatusOr<uint64_t> Size() const;
   Status SetSize(uint64_t bytes);  // what was not written reads as zeros
+  void Keep() { keep_ = true; }    // a destruction leaves the temporary
   Status Commit();                 // afterwards the object does nothing more
 
  private:
-  explicit OutputFile(std::string_view path);
+  OutputFile(std::string_view path, std::string temporary);
+  Status CheckOutput() const;
   std::string path_;
   std::string folder_;  // kept, so that nothing can fail once the rename is done
   std::string temporary_;
   int fd_ = -1;
+  bool keep_ = false;
 };
+
+std::string PartialName(std::string_view path);  // "<path>.partial"
+
+// What tells one state of an input from another; zeros where there is no such file.
+struct FileStamp {
+  uint64_t bytes;
+  uint64_t modified_ns;
+  uint64_t inode;
+  uint64_t disk_bytes;  // that it occupies: a file with holes has fewer than `bytes`
+};
+FileStamp StampOf(const std::string& path);
 
 // Bytes that the file system of `path`'s folder has free for this user.
 StatusOr<uint64_t> FreeDiskBytes(std::string_view path);

@@ -92,6 +92,11 @@ class MappedSource final : public FileSource {
       }
       return IoError("{}: {} bytes cannot be mapped: {}", name(), size_, strerror(code));
     }
+#ifdef MADV_HUGEPAGE
+    // A hint: file systems with large folios then read the file in pages of 2 MiB, which halves the
+    // time that a processor's page tables cost.
+    madvise(data, size_, MADV_HUGEPAGE);
+#endif
     data_ = data;
     return OkStatus();
   }
@@ -129,6 +134,9 @@ class ReadingSource final : public FileSource {
       n -= static_cast<size_t>(got);
     }
     return OkStatus();
+  }
+  void Prefetch(uint64_t offset, uint64_t n) const override {
+    posix_fadvise(file_.fd, static_cast<off_t>(offset), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
   }
 
  private:

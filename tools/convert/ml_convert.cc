@@ -1,5 +1,5 @@
 // ml_convert: makes .mlb and .mlt files from published ones, and checks them. The library writes
-// under a temporary name, so that what is interrupted leaves no file.
+// OUT.partial, from which the same command goes on when it was interrupted or killed.
 #include <krafla/krafla_tools.h>
 
 #include <filesystem>
@@ -19,6 +19,7 @@ struct ConvertArgs {
   std::string output;
   std::string wtype = "q8";
   std::string q8;
+  bool dry_run = false;
 };
 
 std::string CheckQ8(const std::string& list) {
@@ -48,6 +49,24 @@ void AddTypes(CLI::App& app, ConvertArgs* args) {
   app.add_option("--q8", args->q8, "Matrices kept at q8: q k v o gate up down embed head")
       ->check(CheckQ8)
       ->type_name("LIST");
+  app.add_flag("--dry-run", args->dry_run, "Print the sizes, write nothing");
+}
+
+int PrintSize(void* user, const char* what, const char* format, uint64_t n_tensors,
+              uint64_t bytes) {
+  auto* text = static_cast<std::string*>(user);
+  *text += fmt::format("{:<10} {:<5} {:>7} {:>16}\n", what, format,
+                       n_tensors == 0 ? "" : std::to_string(n_tensors), bytes);
+  return 0;
+}
+
+ExitCode PrintSizes(krafla_convert_options* options, const std::string& input) {
+  std::string text = fmt::format("{:<10} {:<5} {:>7} {:>16}\n", "", "type", "tensors", "bytes");
+  options->dry_run = 1;
+  options->sizes = PrintSize;
+  options->user = &text;
+  if (const int32_t code = krafla_convert(options); code != KRAFLA_OK) return FailWith(code, input);
+  return WriteStdout(text);
 }
 
 ExitCode Convert(const ConvertArgs& args, int32_t kind) {
@@ -67,13 +86,19 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.output = args.output.c_str();
   options.wtype = args.wtype.c_str();
   options.q8 = args.q8.empty() ? nullptr : args.q8.c_str();
-  options.progress = Progress::Callback;
+  if (args.dry_run) return PrintSizes(&options, args.input);
+  options.progress = Progress::ResumedCallback;
   options.user = &progress;
+  options.resume = 1;
   const int32_t code = krafla_convert(&options);
   progress.Clear();
   if (code == KRAFLA_OK) {
     WriteStderr(fmt::format("{}: {}\n", args.output, progress.Summary()));
     return kExitOk;
+  }
+  if (code == KRAFLA_E_CALLBACK && progress.done() > 0 && kind != KRAFLA_CONVERT_TOKENIZER) {
+    WriteStderr(
+        fmt::format("{}.partial is kept: the same command goes on from there\n", args.output));
   }
   // The system refused the output, which the message then names first, or bytes of it: no fault of
   // a model.

@@ -1,0 +1,23 @@
+// Rows of a checkpoint into tiles of the .mlb's layout: which rows, and the way that keeps most.
+#ifndef KRAFLA_LIB_CONVERT_MAKE_TILES_H_
+#define KRAFLA_LIB_CONVERT_MAKE_TILES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/convert/plan.h"
+
+namespace krafla {
+
+// Rows [row, row + n) of our matrix, as the checkpoint has them, into raw.
+Status ReadPlannedRows(const PlannedTensor& planned, uint64_t row, uint64_t n, char* raw);
+
+// The n rows of raw, the first of which is `row` (a multiple of 16), into tiles; rows is scratch of
+// n * cols. FileError: a value that is not finite or does not fit the format.
+Status MakeTiles(const PlannedTensor& planned, uint64_t row, uint64_t n, const char* raw,
+                 std::vector<float>* rows, char* tiles);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_CONVERT_MAKE_TILES_H_

@@ -1,0 +1,21 @@
+// What a conversion would write, told instead of written.
+#ifndef KRAFLA_LIB_CONVERT_SIZES_H_
+#define KRAFLA_LIB_CONVERT_SIZES_H_
+
+#include <cstdint>
+#include <span>
+
+#include "lib/base/status.h"
+#include "lib/convert/convert.h"
+#include "lib/convert/plan.h"
+#include "lib/file/mlb_writer.h"
+
+namespace krafla {
+
+// Calls options.sizes as ConvertSizes says; writer: with all declared. CallbackError: it said stop.
+Status TellSizes(const ConvertOptions& options, std::span<const PlannedTensor> plan,
+                 uint64_t tokenizer_bytes, uint64_t template_bytes, const MlbWriter& writer);
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_CONVERT_SIZES_H_
