@@ -22,16 +22,22 @@ inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_block
   using Dot = typename Format::Dot;
   constexpr bool kStaged = kPartsTogether < kParts;
   Quad quads[kTokens][kGroups];
-  F32 d[kTokens];
-  I32 offset[kTokens];
+  F32 scales[kTokens];
+  I32 offsets[kTokens];
+  // Staged or, where that would only fill registers, made anew at each use.
+  const auto scale_of = [&](size_t t) { return kStaged ? scales[t] : splat(x[t * n_blocks].d); };
+  const auto offset_of = [&](size_t t) {
+    return kStaged ? offsets[t] : splat_int(-Format::kOffset * x[t * n_blocks].sum);
+  };
+  if (kStaged) {
 #pragma GCC unroll 16
-  for (size_t t = 0; t < kTokens; ++t) {
-    const ActBlock& xb = x[t * n_blocks];
-    d[t] = splat(xb.d);
-    offset[t] = splat_int(-Format::kOffset * xb.sum);
-    if (!kStaged) continue;
+    for (size_t t = 0; t < kTokens; ++t) {
+      const ActBlock& xb = x[t * n_blocks];
+      scales[t] = splat(xb.d);
+      offsets[t] = splat_int(-Format::kOffset * xb.sum);
 #pragma GCC unroll 8
-    for (size_t g = 0; g < kGroups; ++g) quads[t][g] = load_quad(xb.q + 4 * g);
+      for (size_t g = 0; g < kGroups; ++g) quads[t][g] = load_quad(xb.q + 4 * g);
+    }
   }
 #pragma GCC unroll 1
   for (size_t first = 0; first < kParts; first += kPartsTogether) {
@@ -39,7 +45,7 @@ inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_block
 #pragma GCC unroll 16
     for (size_t t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
-      for (auto& sum : sums[t]) sum = Dot::start(offset[t]);
+      for (auto& sum : sums[t]) sum = Dot::start(offset_of(t));
     }
 #pragma GCC unroll 8
     for (size_t g = 0; g < kGroups; ++g) {
@@ -63,16 +69,17 @@ inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_block
       const F32 scale = load_f16(reinterpret_cast<const uint16_t*>(scales));
 #pragma GCC unroll 16
       for (size_t t = 0; t < kTokens; ++t) {
-        const F32 sum = to_float(Dot::total(sums[t][p], offset[t]));
-        acc[t][first + p] = acc[t][first + p] + sum * (scale * d[t]);
+        const F32 sum = to_float(Dot::total(sums[t][p], offset_of(t)));
+        acc[t][first + p] = acc[t][first + p] + sum * (scale * scale_of(t));
       }
     }
   }
 }
 
+// A function of its own, so that its loop can be found and judged (tests/bench/cycles.py).
 template <class Format, size_t kTokens>
-inline void matmul_tile(const uint8_t* tile, size_t n_blocks, const ActBlock* x, float* y,
-                        size_t ldy) {
+[[gnu::noinline]] void matmul_tile(const uint8_t* tile, size_t n_blocks, const ActBlock* x,
+                                   float* y, size_t ldy) {
   F32 acc[kTokens][kParts];
   for (auto& row : acc) {
     for (F32& part : row) part = splat(0.0f);
