@@ -39,8 +39,8 @@ struct ConvertOptions {
   // Works in "<out>.partial", which a stopped or killed conversion leaves; the next one with the
   // same inputs and options goes on from there and gives the same bytes, any other discards it.
   bool resume = false;
-  uint64_t sync_bytes = uint64_t{64} << 20;  // what a resumption may have to do again, about twice
-  int32_t threads = 0;                       // 0: one a physical core
+  uint64_t sync_bytes = uint64_t{256} << 20;  // what a resumption may have to do again, about twice
+  int32_t threads = 0;                        // 0: one a physical core
 };
 
 // Reads and writes tile by tile. An existing `out` is replaced only by a complete file; an `out`

@@ -25,25 +25,72 @@ uint16_t CopiedExponent(const PlannedTensor& planned) {
   return 0;
 }
 
+// Eight 16-bit lanes; the compilers' own vectors, so that every processor has them.
+using Lanes = uint16_t __attribute__((vector_size(16)));
+
+Lanes LoadLanes(const void* p) {
+  Lanes v;
+  std::memcpy(&v, p, sizeof v);
+  return v;
+}
+
+struct Pair {
+  Lanes low, high;
+};
+// a0 b0 a1 b1 ...: three rounds of it transpose 8 x 8.
+Pair Zip(Lanes a, Lanes b) {
+  return {__builtin_shufflevector(a, b, 0, 8, 1, 9, 2, 10, 3, 11),
+          __builtin_shufflevector(a, b, 4, 12, 5, 13, 6, 14, 7, 15)};
+}
+// Columns k to k + 7 of 8 rows into 8 half lines of the tile, `stride` bytes apart.
+void Transpose8(const Lanes rows[8], char* tile, size_t stride) {
+  Lanes a[8];
+  Lanes b[8];
+  for (size_t i = 0; i < 4; i++) {  // rows i and i + 4
+    const Pair p = Zip(rows[i], rows[i + 4]);
+    a[2 * i] = p.low;
+    a[2 * i + 1] = p.high;
+  }
+  for (size_t i = 0; i < 2; i++) {  // then i and i + 2
+    for (size_t h = 0; h < 2; h++) {
+      const Pair p = Zip(a[2 * i + h], a[2 * (i + 2) + h]);
+      b[4 * i + 2 * h] = p.low;
+      b[4 * i + 2 * h + 1] = p.high;
+    }
+  }
+  for (size_t k = 0; k < 4; k++) {
+    const Pair p = Zip(b[k], b[4 + k]);
+    std::memcpy(tile + 2 * k * stride, &p.low, sizeof p.low);
+    std::memcpy(tile + (2 * k + 1) * stride, &p.high, sizeof p.high);
+  }
+}
+
 // [16 rows][k] to [k][16 rows], absent rows zero. False: a value is not finite.
 bool CopyTile16(const char* raw, uint64_t row_bytes, size_t n_rows, size_t cols, uint16_t exponent,
                 char* tile) {
-  constexpr size_t kColumns = 64;  // of each row at a time: what the caches' ways can hold
-  bool finite = true;
-  for (size_t k = 0; k < cols; k += kColumns) {
-    const size_t n = std::min(kColumns, cols - k);
-    uint16_t in[kTileRows][kColumns] = {};
-    for (size_t r = 0; r < n_rows; r++) {
-      std::memcpy(in[r], raw + r * row_bytes + k * sizeof in[0][0], n * sizeof in[0][0]);
-    }
-    uint16_t out[kColumns][kTileRows];
-    for (size_t i = 0; i < kColumns; i++) {
-      for (size_t r = 0; r < kTileRows; r++) {
-        finite &= (in[r][i] & exponent) != exponent;
-        out[i][r] = in[r][i];
+  constexpr size_t kLine = kTileRows * sizeof(uint16_t);
+  const Lanes ones = Lanes{} + exponent;
+  Lanes bad = {};
+  size_t k = 0;
+  for (; n_rows == kTileRows && k + 8 <= cols; k += 8) {
+    for (size_t half = 0; half < 2; half++) {
+      Lanes rows[8];
+      for (size_t r = 0; r < 8; r++) {
+        rows[r] = LoadLanes(raw + (8 * half + r) * row_bytes + k * sizeof(uint16_t));
+        bad |= reinterpret_cast<Lanes>((rows[r] & ones) == ones);
       }
+      Transpose8(rows, tile + k * kLine + half * kLine / 2, kLine);
     }
-    std::memcpy(tile + k * sizeof out[0], out, n * sizeof out[0]);
+  }
+  bool finite = true;
+  for (size_t i = 0; i < 8; i++) finite &= bad[i] == 0;
+  for (; k < cols; k++) {
+    uint16_t line[kTileRows] = {};
+    for (size_t r = 0; r < n_rows; r++) {
+      std::memcpy(&line[r], raw + r * row_bytes + k * sizeof line[0], sizeof line[0]);
+      finite &= (line[r] & exponent) != exponent;
+    }
+    std::memcpy(tile + k * kLine, line, kLine);
   }
   return finite;
 }

@@ -83,8 +83,10 @@ TEST_CASE("each GGUF type converts to f32 exactly", "[convert]") {
   }
 }
 
-TEST_CASE("Q8_0 and Q4_0 values are taken as they are", "[convert]") {
-  for (const auto& [type, format] : {std::pair{8u, Format::kQ8}, std::pair{2u, Format::kQ4}}) {
+TEST_CASE("values of the same kind are taken as they are", "[convert]") {
+  for (const auto& [type, format] :
+       {std::pair{8u, Format::kQ8}, std::pair{2u, Format::kQ4}, std::pair{30u, Format::kBF16},
+        std::pair{1u, Format::kF16}}) {
     TempFolder folder;
     const GgufCraft gguf = LlamaGguf(type);
     REQUIRE(ConvertCraft(gguf, folder, format).ok());
