@@ -26,18 +26,32 @@ constexpr uint64_t kMaxTensors = 1 << 20;
 
 struct DType {
   std::string_view name;
-  uint64_t bytes;
-  SourceType type;
+  uint64_t bits;
+  SourceType type = SourceType::kOther;
 };
 constexpr DType kDTypes[] = {
-    {"F32", 4, SourceType::kF32},       {"F16", 2, SourceType::kF16},
-    {"BF16", 2, SourceType::kBF16},     {"F64", 8, SourceType::kF64},
-    {"F8_E5M2", 1, SourceType::kOther}, {"F8_E4M3", 1, SourceType::kOther},
-    {"F8_E8M0", 1, SourceType::kOther}, {"I64", 8, SourceType::kOther},
-    {"I32", 4, SourceType::kOther},     {"I16", 2, SourceType::kOther},
-    {"I8", 1, SourceType::kOther},      {"U64", 8, SourceType::kOther},
-    {"U32", 4, SourceType::kOther},     {"U16", 2, SourceType::kOther},
-    {"U8", 1, SourceType::kOther},      {"BOOL", 1, SourceType::kOther},
+    {"F32", 32, SourceType::kF32},
+    {"F16", 16, SourceType::kF16},
+    {"BF16", 16, SourceType::kBF16},
+    {"F64", 64, SourceType::kF64},
+    {"F8_E5M2", 8},
+    {"F8_E4M3", 8},
+    {"F8_E8M0", 8},
+    {"F8_E4M3FNUZ", 8},
+    {"F8_E5M2FNUZ", 8},
+    {"F6_E2M3", 6},
+    {"F6_E3M2", 6},
+    {"F4", 4},
+    {"C64", 64},
+    {"I64", 64},
+    {"I32", 32},
+    {"I16", 16},
+    {"I8", 8},
+    {"U64", 64},
+    {"U32", 32},
+    {"U16", 16},
+    {"U8", 8},
+    {"BOOL", 8},
 };
 
 StatusOr<std::string> ReadHeader(const FileSource& file) {
@@ -82,8 +96,23 @@ StatusOr<std::vector<uint64_t>> ReadNumbers(const element& tensor, std::string_v
   return values;
 }
 
+// Each key that the format knows, once at most.
+Status CheckKeys(const element& value) {
+  object fields;
+  if (value.get(fields) != simdjson::SUCCESS) return FileError("no dtype");
+  int dtypes = 0, shapes = 0, offsets = 0;
+  for (const auto field : fields) {
+    dtypes += field.key == "dtype";
+    shapes += field.key == "shape";
+    offsets += field.key == "data_offsets";
+  }
+  if (dtypes > 1 || shapes > 1 || offsets > 1) return FileError("a key comes twice");
+  return OkStatus();
+}
+
 // Offsets are relative to the data part here.
 Status ReadTensor(const element& value, CheckpointTensor* tensor) {
+  KRAFLA_RETURN_IF_ERROR(CheckKeys(value));
   std::string_view dtype;
   if (value["dtype"].get(dtype) != simdjson::SUCCESS) return FileError("no dtype");
   const auto* row = std::find_if(std::begin(kDTypes), std::end(kDTypes),
@@ -97,12 +126,19 @@ Status ReadTensor(const element& value, CheckpointTensor* tensor) {
   if (offsets.size() != 2 || offsets[0] > offsets[1]) {
     return FileError("data_offsets: want a start and an end");
   }
-  uint64_t bytes = row->bytes;
+  uint64_t bits = 1;
   for (const uint64_t dim : tensor->shape) {
-    if (!CheckedMul(bytes, dim, &bytes)) {
+    if (!CheckedMul(bits, dim, &bits)) {
       return FileError("shape {}: too large", ShapeText(tensor->shape));
     }
   }
+  if (!CheckedMul(bits, row->bits, &bits)) {
+    return FileError("shape {}: too large", ShapeText(tensor->shape));
+  }
+  if (bits % 8 != 0) {
+    return FileError("{} {} takes {} bits, no whole bytes", dtype, ShapeText(tensor->shape), bits);
+  }
+  const uint64_t bytes = bits / 8;
   tensor->offset = offsets[0];
   tensor->bytes = offsets[1] - offsets[0];
   if (bytes != tensor->bytes) {
@@ -110,6 +146,16 @@ Status ReadTensor(const element& value, CheckpointTensor* tensor) {
                      bytes, tensor->bytes);
   }
   return OkStatus();
+}
+
+bool IsStrings(const element& metadata) {
+  if (metadata.is_null()) return true;
+  object fields;
+  if (metadata.get(fields) != simdjson::SUCCESS) return false;
+  for (const auto field : fields) {
+    if (!field.value.is_string()) return false;
+  }
+  return true;
 }
 
 StatusOr<std::vector<CheckpointTensor>> ParseTensors(const std::string& header,
@@ -124,8 +170,14 @@ StatusOr<std::vector<CheckpointTensor>> ParseTensors(const std::string& header,
     return FileError("{}: header: {}", file.name(), simdjson::error_message(error));
   }
   std::vector<CheckpointTensor> tensors;
+  int metadata = 0;
   for (const auto field : root) {
-    if (field.key == "__metadata__") continue;
+    if (field.key == "__metadata__") {
+      if (!IsStrings(field.value) || metadata++ > 0) {
+        return FileError("{}: __metadata__: want one object of strings", file.name());
+      }
+      continue;
+    }
     if (tensors.size() == kMaxTensors) {
       return FileError("{}: more than {} tensors", file.name(), kMaxTensors);
     }
