@@ -45,6 +45,7 @@ enum class Op : uint8_t {
   kSubscript,  // a: object; b: index
   kSlice,      // a: object; b, c, d: start, stop, step or kNoNode
   kCall,       // a: callee; b: list of positional; c: list of symbol, node, symbol, node, ...
+  kSpread,     // a: *list among the positional, or **dict (with kSymbolSpread) among the named
   kFilter,  // a: subject, kNoNode in a filter block; b, c: arguments as kCall; d: filter; e: count
             // of names
   kTest,    // a: subject; b, c: arguments; d: test
@@ -78,6 +79,8 @@ struct Node {
 };
 
 enum WellKnownSymbol : uint32_t { kSymbolLoop, kSymbolCaller, kSymbolVarargs, kSymbolKwargs };
+
+inline constexpr uint32_t kSymbolSpread = 0xFFFFFFFF;  // in the place of a name: **dict
 
 struct Program {
   std::vector<Node> nodes{1};

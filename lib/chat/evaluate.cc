@@ -178,13 +178,40 @@ StatusOr<Value> Interpreter::EvalSubscript(const Node& node) {
 
 Status Interpreter::EvalArguments(ListId positional, ListId named, CallArgs* args) {
   for (NodeId id : program_.List(positional)) {
-    KRAFLA_ASSIGN_OR_RETURN(Value v, Eval(id));
-    args->positional.push_back(v);
+    const Node& node = program_.nodes[id];
+    KRAFLA_ASSIGN_OR_RETURN(Value v, Eval(node.op == Op::kSpread ? node.a : id));
+    if (node.op == Op::kSpread) {
+      line_ = node.line;
+      KRAFLA_ASSIGN_OR_RETURN(const std::vector<Value> items, Items(*this, v));
+      args->positional.insert(args->positional.end(), items.begin(), items.end());
+    } else {
+      args->positional.push_back(v);
+    }
   }
   std::span<const uint32_t> pairs = program_.List(named);
   for (size_t i = 0; i < pairs.size(); i += 2) {
     KRAFLA_ASSIGN_OR_RETURN(Value v, Eval(pairs[i + 1]));
+    if (pairs[i] == kSymbolSpread) {
+      KRAFLA_RETURN_IF_ERROR(SpreadNamed(v, args));
+      continue;
+    }
     args->named.emplace_back(program_.symbols[pairs[i]], v);
+  }
+  return OkStatus();
+}
+
+// **dict: its names come from whoever made the dict.
+Status Interpreter::SpreadNamed(const Value& dict, CallArgs* args) {
+  if (!dict.Is(Kind::kMap))
+    return Error("argument after ** must be a dict, not a {}", TypeName(dict));
+  args->n_own_named = args->named.size();
+  for (const auto& [key, value] : dict.As<MapObject>().entries) {
+    if (!key.Is(Kind::kString)) return Error("the names of a ** argument must be strings");
+    const std::string_view name = key.text().view();
+    for (size_t i = 0; i < args->n_own_named; ++i) {
+      if (args->named[i].first == name) return Error("argument '{}' given twice", name);
+    }
+    args->named.emplace_back(name, value);
   }
   return OkStatus();
 }

@@ -271,17 +271,12 @@ Status Interpreter::BindMacro(const Node& node, CallArgs* args) {
   };
   for (size_t i = 0; i < parameters.size(); ++i) {
     const std::string& name = program_.symbols[parameters[i]];
-    Value named = take_named(name);
     size_t from_end = parameters.size() - i;
-    Value v;
-    if (i < args->positional.size()) {
-      if (named.given()) return Error("macro '{}': argument '{}' given twice", macro, name);
-      v = args->positional[i];
-    } else if (named.given()) {
-      v = named;
-    } else if (from_end <= defaults.size()) {
+    // Where there is a positional one, a named one as well goes to kwargs, or is one too many.
+    Value v = i < args->positional.size() ? args->positional[i] : take_named(name);
+    if (!v.given() && from_end <= defaults.size()) {
       KRAFLA_ASSIGN_OR_RETURN(v, Eval(defaults[defaults.size() - from_end]));
-    } else {
+    } else if (!v.given()) {
       v = Undefined(FormatText("parameter '{}' was not provided", name));
     }
     scope_->Set(parameters[i], v);
@@ -295,7 +290,8 @@ Status Interpreter::BindMacro(const Node& node, CallArgs* args) {
     MapObject* rest = heap_.New<MapObject>(args->named.size() * sizeof(Value) * 3);
     for (size_t i = 0; i < used.size(); ++i) {
       if (!used[i])
-        rest->Set(String(std::string(args->named[i].first), true), args->named[i].second);
+        rest->Set(String(std::string(args->named[i].first), i < args->n_own_named),
+                  args->named[i].second);
       used[i] = true;
     }
     scope_->Set(kSymbolKwargs, Value::Of(Kind::kMap, rest));

@@ -106,6 +106,8 @@ StatusOr<Value> Sort(Interpreter& in, const Value& self, CallArgs& args) {
   KRAFLA_ASSIGN_OR_RETURN(std::vector<Value> items, Items(in, self));
   KRAFLA_ASSIGN_OR_RETURN(std::vector<Value> keys,
                           SortKeys(in, items, args.positional[2], Truthy(args.positional[1])));
+  // Jinja compares lists of one key, and lists need no order between parts that are equal.
+  for (Value& key : keys) key = in.List({key});
   KRAFLA_ASSIGN_OR_RETURN(std::vector<size_t> order,
                           SortOrder(in, keys, Truthy(args.positional[0])));
   return in.List(Reordered(items, order));

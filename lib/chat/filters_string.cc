@@ -99,7 +99,10 @@ StatusOr<Value> FormatFilter(Interpreter& in, const Value& self, CallArgs& args)
     return PercentFormat(in, text, in.List(args.positional, ListStyle::kTuple));
   }
   MapObject* map = in.heap().New<MapObject>(args.named.size() * sizeof(Value) * 3);
-  for (const auto& [name, value] : args.named) map->Set(in.String(std::string(name), true), value);
+  for (size_t i = 0; i < args.named.size(); ++i) {
+    const auto& [name, value] = args.named[i];
+    map->Set(in.String(std::string(name), i < args.n_own_named), value);
+  }
   return PercentFormat(in, text, Value::Of(Kind::kMap, map));
 }
 

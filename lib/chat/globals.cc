@@ -46,7 +46,10 @@ StatusOr<MapObject*> MakeMap(Interpreter& in, CallArgs& args) {
       }
     }
   }
-  for (const auto& [name, value] : args.named) map->Set(in.String(std::string(name), true), value);
+  for (size_t i = 0; i < args.named.size(); ++i) {
+    const auto& [name, value] = args.named[i];
+    map->Set(in.String(std::string(name), i < args.n_own_named), value);
+  }
   in.heap().Charge(map->entries.size() * sizeof(Value) * 3);
   return map;
 }

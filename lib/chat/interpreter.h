@@ -79,6 +79,7 @@ class Interpreter {
   StatusOr<Value> EvalFilter(const Node& node, const Value* subject);
   StatusOr<Value> EvalTest(const Node& node);
   Status EvalArguments(ListId positional, ListId named, CallArgs* args);
+  Status SpreadNamed(const Value& dict, CallArgs* args);
   StatusOr<Value> EvalFilterChain(NodeId id, const Value& subject);
   bool IsArithmetic(NodeId id) const;
 

@@ -372,9 +372,19 @@ Parser::Arguments Parser::ParseArguments() {
   ExpectOperator("(");
   std::vector<uint32_t> positional;
   std::vector<uint32_t> named;
+  bool spread = false, spread_named = false;
   while (!failed() && !IsOperator(")")) {
-    if (IsOperator("*") || IsOperator("**")) {
-      Fail(line, "unsupported '{}' argument in a call", Current().text);
+    if (spread_named) Fail(line, "argument behind a '**' argument");
+    if (IsOperator("*")) {
+      if (spread) Fail(line, "second '*' argument in a call");
+      spread = true;
+      Advance();
+      positional.push_back(Add(Op::kSpread, line, ParseExpression()));
+    } else if (IsOperator("**")) {
+      spread_named = true;
+      Advance();
+      named.push_back(kSymbolSpread);
+      named.push_back(ParseExpression());
     } else if (Current().type == TokenType::kName && Next().type == TokenType::kOperator &&
                Next().text == "=") {
       named.push_back(Symbol(Current().text));
@@ -382,7 +392,7 @@ Parser::Arguments Parser::ParseArguments() {
       Advance();
       named.push_back(ParseExpression());
     } else {
-      if (!named.empty()) Fail(line, "positional argument after a named one");
+      if (!named.empty() || spread) Fail(line, "positional argument after a named or '*' one");
       positional.push_back(ParseExpression());
     }
     if (!AcceptOperator(",")) break;

@@ -19,6 +19,7 @@ class Interpreter;
 struct CallArgs {
   std::vector<Value> positional;
   std::vector<std::pair<std::string_view, Value>> named;
+  size_t n_own_named = SIZE_MAX;  // names from here on are not the template's: not trusted
 };
 
 // self: the filter's subject, the method's object, the tested value; missing for a global function.

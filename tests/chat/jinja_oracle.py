@@ -189,6 +189,18 @@ STATEMENTS = [
     "{% set x = users | selectattr('name', 'equalto', 'Bo') | list %}{{ x[-1].age }}{{ users[0] == x[-1] }}",
     "{%if t%}a{%endif%}{{n}}{%-if t-%} b {%-endif-%}",
     "{% for i in range(3) %}{% for j in range(i) %}{{ i }}{{ j }}{{ loop.index }} {% endfor %}{% endfor %}",
+    "{% macro m(a, b=2, c=3) %}{{ a }}{{ b }}{{ c }}{{ varargs }}{{ kwargs }}{% endmacro %}"
+    "{{ m(*l) }}{{ m(*ls) }}{{ m(1, *[2]) }}{{ m(*[], a=4) }}{{ m(1, c=5, *[6]) }}{{ m(**{'a': 1, 'x': 2}) }}{{ m(0, *'yz', **d) }}",
+    "{{ f(*n) }}",
+    "{{ range(*[1, 7], **{}) | list }}{{ dict(a=1, **d) }}{{ namespace(**{'q': 1}).q }}",
+    "{{ dict(b=1, **d) }}",
+    "{{ dict(**n) }}",
+    "{{ dict(**{1: 2}) }}",
+    "{{ range(*l, 3) }}",
+    "{{ dict(**d, a=1) }}",
+    "{{ s.replace(*['l', 'L']) }}{{ s | replace(*['o', '0']) }}{{ n is divisibleby(*[5]) }}",
+    "{{ [none, none] | sort }}{{ [missing, missing] | sort | length }}{{ [[1, none], [0, none]] | sort }}",
+    "{{ [none, 1] | sort }}",
     "{{ loop }}",
     "{% for x in loop %}{% endfor %}",
 ]
@@ -227,4 +239,5 @@ def main():
     print(f"{len(cases)} cases, {errors} of them errors", file=sys.stderr)
 
 
-main()
+if __name__ == "__main__":
+    main()
