@@ -1,4 +1,5 @@
-// A Hugging Face folder. Of two template files, chat_template.jinja wins, as it does there.
+// A Hugging Face folder. Of two template files, chat_template.jinja wins, as it does there, then
+// tokenizer_config.json.
 #include <algorithm>
 #include <utility>
 
@@ -143,12 +144,22 @@ Status ReadTemplate(const std::string& folder, const std::string& config_json, I
     import->chat_template = WithoutCarriageReturns(jinja);
     return OkStatus();
   }
-  if (config_json.empty()) return OkStatus();
-  KRAFLA_ASSIGN_OR_RETURN(const JsonValues values,
-                          JsonValues::Parse(config_json, folder + "/tokenizer_config.json"));
-  auto text = values.String("chat_template");
-  if (!text) text = values.StringInList("chat_template", "name", "default", "template");
-  if (text) import->chat_template = *std::move(text);
+  // Older folders of models that also see or hear keep it in the third file.
+  const std::string old_path = folder + "/chat_template.json";
+  KRAFLA_ASSIGN_OR_RETURN(const std::string old_json,
+                          ReadIfPresent(old_path, kMaxConfigBytes, import));
+  const std::pair<std::string, const std::string&> files[] = {
+      {folder + "/tokenizer_config.json", config_json}, {old_path, old_json}};
+  for (const auto& [path, json] : files) {
+    if (json.empty()) continue;
+    KRAFLA_ASSIGN_OR_RETURN(const JsonValues values, JsonValues::Parse(json, path));
+    auto text = values.String("chat_template");
+    // Of several templates the one named default is taken.
+    if (!text) text = values.StringInList("chat_template", "name", "default", "template");
+    if (!text) continue;
+    import->chat_template = *std::move(text);
+    break;
+  }
   return OkStatus();
 }
 

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/convert/json_numbers.h"
+
 namespace krafla {
 namespace {
 
@@ -53,7 +55,10 @@ StatusOr<JsonValues> JsonValues::Parse(std::string_view text, std::string_view f
   if (document->parser.allocate(text.size() + 1, kMaxDepth) != simdjson::SUCCESS) {
     return MemoryError("{}: no memory to parse {} bytes of JSON", file, text.size());
   }
-  const auto error = document->parser.parse(text.data(), text.size()).get(document->root);
+  auto error = document->parser.parse(text.data(), text.size()).get(document->root);
+  if (error == simdjson::NUMBER_ERROR) {
+    error = document->parser.parse(WithFloatsForBigIntegers(text)).get(document->root);
+  }
   if (error != simdjson::SUCCESS) {
     if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", file);
     return FileError("{}: {}", file, simdjson::error_message(error));

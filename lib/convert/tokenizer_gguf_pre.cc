@@ -47,13 +47,13 @@ constexpr std::string_view kBailing =
     R"('(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]++[\r\n]*)"
     R"(|\s*[\r\n]|\s+(?!\S)|\s+)";
 constexpr std::string_view kBloom = " ?[^(\\s|.,!?\u2026\u3002\uff0c\u3001\u0964\u06d4\u060c)]+";
-constexpr std::string_view kPunctuation = R"([\p{P}\$\+<=>\^~\|`]+)";
 constexpr std::string_view kThreeDigits = "[0-9][0-9][0-9]";
 
 constexpr uint32_t kNfc = 1, kIgnoreMerges = 2, kAddsBos = 4;
 constexpr uint32_t kDigitsFirst = 8;  // every digit by itself, before the patterns
 constexpr uint32_t kDigitsLast = 16;  // the same, behind the patterns
-constexpr uint32_t kGpt2Second = 64;  // the same, behind the first pattern
+constexpr uint32_t kGpt2Second = 32;  // GPT-2's pattern, behind the first pattern
+constexpr uint32_t kFalcon = 64;      // steps of its own
 
 struct Row {
   std::string_view name;
@@ -82,7 +82,7 @@ constexpr Row kRows[] = {
     {"exaone", kDigitsFirst, {}},      // by use
     {"minerva-7b", kDigitsFirst, {}},  // by use
     {"mellum2", kDigitsFirst, {}},     // by use
-    {"falcon", kGpt2Second, {kPunctuation, kThreeDigits}},
+    {"falcon", kFalcon, {}},
     {"llama-bpe", kIgnoreMerges | kAddsBos, {kLlama3}},
     {"llama3", kIgnoreMerges | kAddsBos, {kLlama3}},
     {"llama-v3", kIgnoreMerges | kAddsBos, {kLlama3}},
@@ -128,6 +128,16 @@ void AddSplit(std::string_view pattern, std::vector<Step>* steps) {
                     std::string(pattern), ""});
 }
 
+// Falcon cuts digits out of what ByteLevel has spelt in its alphabet already.
+std::vector<Step> FalconSteps() {
+  std::vector<Step> steps = {
+      {StepKind::kPunctuation, 0, static_cast<uint32_t>(SplitBehavior::kContiguous), "", ""},
+      {StepKind::kByteLevel, kUseRegex, 0, "", ""},
+      {StepKind::kDigits, 0, 0, "", ""}};
+  AddSplit(kThreeDigits, &steps);
+  return steps;
+}
+
 }  // namespace
 
 StatusOr<PreTokenizer> FindPreTokenizer(std::string_view name, bool add_space_prefix) {
@@ -140,6 +150,10 @@ StatusOr<PreTokenizer> FindPreTokenizer(std::string_view name, bool add_space_pr
   PreTokenizer result;
   result.ignore_merges = (row->flags & kIgnoreMerges) != 0;
   result.adds_bos = (row->flags & kAddsBos) != 0;
+  if ((row->flags & kFalcon) != 0) {
+    result.steps = FalconSteps();
+    return result;
+  }
   if ((row->flags & kNfc) != 0) result.normalizer.push_back({StepKind::kNfc, 0, 0, "", ""});
   const Step digits{StepKind::kDigits, kIndividualDigits, 0, "", ""};
   if ((row->flags & kDigitsFirst) != 0) result.steps.push_back(digits);

@@ -6,11 +6,14 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <string>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
+#include "lib/convert/json_numbers.h"
 #include "lib/convert/tokenizer_json_steps.h"
 #include "lib/tokenizer/table.h"
 
@@ -46,6 +49,7 @@ class Reader {
   }
 
   Status ReadConfig(const element& config) {
+    KRAFLA_RETURN_IF_ERROR(ReadConfigTokens(config));
     KRAFLA_RETURN_IF_ERROR(ConfigToken(config, "bos_token", &spec_.bos_id));
     KRAFLA_RETURN_IF_ERROR(ConfigToken(config, "eos_token", &spec_.eos_id));
     KRAFLA_RETURN_IF_ERROR(ConfigToken(config, "pad_token", &spec_.pad_id));
@@ -201,15 +205,48 @@ class Reader {
                          content, id, it->second);
       }
       KRAFLA_RETURN_IF_ERROR(SetToken(id, content, false));
-      AddedTokenSpec added;
-      added.id = static_cast<uint32_t>(id);
-      added.content = content;
-      added.special = Get<bool>(token, "special", false);
-      added.normalized = Get<bool>(token, "normalized", !added.special);
-      added.lstrip = Get<bool>(token, "lstrip", false);
-      added.rstrip = Get<bool>(token, "rstrip", false);
-      added.single_word = Get<bool>(token, "single_word", false);
-      spec_.added.push_back(std::move(added));
+      AddAdded(static_cast<uint32_t>(id), content, token);
+    }
+    return OkStatus();
+  }
+
+  void AddAdded(uint32_t id, std::string_view content, const element& flags) {
+    AddedTokenSpec added;
+    added.id = id;
+    added.content = content;
+    added.special = Get<bool>(flags, "special", false);
+    added.normalized = Get<bool>(flags, "normalized", !added.special);
+    added.lstrip = Get<bool>(flags, "lstrip", false);
+    added.rstrip = Get<bool>(flags, "rstrip", false);
+    added.single_word = Get<bool>(flags, "single_word", false);
+    spec_.added.push_back(std::move(added));
+  }
+
+  // "added_tokens_decoder": {"5": {"content": ...}}: those that tokenizer.json does not add. One
+  // that the vocabulary knows keeps the vocabulary's id.
+  Status ReadConfigTokens(const element& config) {
+    object tokens;
+    if (config["added_tokens_decoder"].get(tokens) != simdjson::SUCCESS) return OkStatus();
+    std::unordered_set<std::string_view> known;
+    const size_t n_known = spec_.added.size();
+    spec_.added.reserve(n_known + tokens.size());
+    for (const AddedTokenSpec& added : spec_.added) known.insert(added.content);
+    for (const auto& [key, token] : tokens) {
+      std::string_view content;
+      if (token["content"].get(content) != simdjson::SUCCESS || content.empty()) continue;
+      if (known.contains(content)) continue;
+      uint32_t id = 0;
+      if (const auto it = all_ids_.find(std::string(content)); it != all_ids_.end()) {
+        id = it->second;
+      } else {
+        const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+        if (error != std::errc() || end != key.data() + key.size()) {
+          return FileError("tokenizer_config.json: added token \"{}\" has id \"{}\"", content, key);
+        }
+        KRAFLA_RETURN_IF_ERROR(SetToken(id, content, false));
+        all_ids_.emplace(content, id);
+      }
+      AddAdded(id, content, token);
     }
     return OkStatus();
   }
@@ -322,7 +359,10 @@ class Reader {
 StatusOr<element> Parse(std::string_view name, std::string_view text,
                         simdjson::dom::parser* parser) {
   element root;
-  const auto error = parser->parse(text.data(), text.size()).get(root);
+  auto error = parser->parse(text.data(), text.size()).get(root);
+  if (error == simdjson::NUMBER_ERROR) {
+    error = parser->parse(WithFloatsForBigIntegers(text)).get(root);
+  }
   if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", name);
   if (error) return FileError("{}: {}", name, simdjson::error_message(error));
   return root;

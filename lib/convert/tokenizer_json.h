@@ -11,8 +11,9 @@
 namespace krafla {
 
 // tokenizer_json: the text of tokenizer.json. config_json: that of tokenizer_config.json, or empty;
-// it names the BOS, EOS and padding tokens, and its add_bos_token and add_eos_token add those that
-// the post-processor does not. FileError: not valid. UnsupportedError: valid, but not built here.
+// it names the BOS, EOS and padding tokens, may add tokens of its own, and its add_bos_token and
+// add_eos_token add those that the post-processor does not. FileError: not valid. UnsupportedError:
+// valid, but not built here.
 StatusOr<TokenizerSpec> TokenizerSpecFromJson(std::string_view tokenizer_json,
                                               std::string_view config_json);
 

@@ -96,6 +96,13 @@ TEST_CASE("a folder's tokenizer, template and end ids are taken", "[convert]") {
   REQUIRE(Convert(options).ok());
   REQUIRE(CheckFile(folder / "a.mlt", nullptr, nullptr).ok());
   CHECK(*OpenMlb(folder / "a.mlt")->Section("template") == "D");
+  // tokenizer_config.json goes before chat_template.json, which is read where that has none.
+  WriteWholeFile(folder / "chat_template.json", R"({"chat_template": "J"})");
+  REQUIRE(Convert(options).ok());
+  CHECK(*OpenMlb(folder / "a.mlt")->Section("template") == "D");
+  WriteWholeFile(folder / "tokenizer_config.json", "{}");
+  REQUIRE(Convert(options).ok());
+  CHECK(*OpenMlb(folder / "a.mlt")->Section("template") == "J");
   WriteWholeFile(folder / "chat_template.jinja", "a\r\nb\rc\n");
   REQUIRE(Convert(options).ok());
   const auto tokenizer = OpenMlb(folder / "a.mlt");

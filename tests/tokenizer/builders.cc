@@ -177,6 +177,26 @@ TEST_CASE("tokenizer_config.json names special tokens and adds BOS") {
   // The post-processor has its own BOS, the configuration adds the EOS.
   const auto ids = o.Encode("a", true);
   REQUIRE(ids == std::vector<int32_t>{0, o.tokenizer->FindToken("a"), o.tokenizer->eos_id()});
+  // Tokens of its own: one that the vocabulary knows, one that tokenizer.json adds already, a new
+  // one.
+  const std::string n = std::to_string(spec.tokens.size());
+  const Opened own = OpenSpec(*TokenizerSpecFromJson(
+      json, R"({"added_tokens_decoder": {"77": {"content": "th", "special": false, "rstrip": true},
+               "0": {"content": "<|endoftext|>", "special": false}, ")" +
+                n + R"(": {"content": "<|new|>", "special": true}}, "eos_token": "<|new|>"})"));
+  REQUIRE(own.Encode("th  a") ==
+          std::vector<int32_t>{own.tokenizer->FindToken("th"), own.tokenizer->FindToken("a")});
+  REQUIRE(own.Encode("<|new|>", false, true) == std::vector<int32_t>{std::stoi(n)});
+  REQUIRE(own.tokenizer->eos_id() == std::stoi(n));
+  REQUIRE(own.tokenizer->IsSpecial(0));
+  REQUIRE(absl::IsDataLoss(
+      TokenizerSpecFromJson(json, R"({"added_tokens_decoder": {"1": {"content": "<|new|>"}}})")
+          .status()));
+  // A number that Python writes and 64 bits do not hold is no reason to refuse the rest.
+  REQUIRE(
+      TokenizerSpecFromJson(json, R"({"model_max_length": 1000000000000000019884624838656})").ok());
+  REQUIRE_FALSE(
+      TokenizerSpecFromJson(json, R"({"model_max_length": 00000000000000000000001})").ok());
   REQUIRE(absl::IsDataLoss(TokenizerSpecFromJson(json, R"({"bos_token": 3})").status()));
   REQUIRE(absl::IsDataLoss(TokenizerSpecFromJson(json, "{").status()));
 }

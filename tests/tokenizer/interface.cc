@@ -131,8 +131,9 @@ TEST_CASE("long texts of one kind of character finish") {
   for (uint32_t i = 0, x = 1; i < 500000; ++i, x = x * 1664525 + 1013904223) {
     random += static_cast<char>('a' + (x >> 24) % 8);
   }
-  std::string emoji;
+  std::string emoji, hindi;
   for (int i = 0; i < 250000; ++i) emoji += "\U0001f600";
+  for (int i = 0; i < 55556; ++i) hindi += "\u0939\u093f\u0928\u094d\u0926\u0940";
   const std::string texts[] = {std::string(1000000, 'a'),
                                std::string(1000000, ' '),
                                std::string(1000000, ' ') + "x",
@@ -140,9 +141,10 @@ TEST_CASE("long texts of one kind of character finish") {
                                std::string(1000000, '1'),
                                std::string(1000000, '<'),
                                emoji,
+                               hindi,
                                marks,
                                random};
-  for (const char* name : {"kjv", "flags_nfkc", "llama3", "sentencepiece"}) {
+  for (const char* name : {"kjv", "flags_nfkc", "llama3", "sentencepiece", "unigram"}) {
     const Opened o = OpenData(name);
     for (const std::string& text : texts) {
       INFO(name << ": " << text.substr(0, 8));

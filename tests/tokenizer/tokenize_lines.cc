@@ -1,6 +1,6 @@
 // A driver for oracle.py: JSON lines on stdin and stdout, as `ml_eval tokenize` speaks them, with
 // pieces and timing on top.
-//   tokenize_lines --json tokenizer.json
+//   tokenize_lines --json tokenizer.json [tokenizer_config.json]
 //   tokenize_lines --gguf dump.json        GgufTokenizerData as JSON
 // {"text", "special": false, "parse_special": false} gives {"ids"}, and so does
 // {"pieces": [["text", true], ...]}; {"decode": [ids]} gives {"hex"}; an error gives {"error"}.
@@ -97,10 +97,10 @@ std::string Answer(const Tokenizer& tokenizer, const element& line) {
 }
 
 int Run(int argc, char** argv) {
-  if (argc != 3) return 2;
-  const std::string text = ReadAll(argv[2]);
+  if (argc != 3 && argc != 4) return 2;
+  const std::string text = ReadAll(argv[2]), config = argc == 4 ? ReadAll(argv[3]) : "";
   StatusOr<TokenizerSpec> spec =
-      std::strcmp(argv[1], "--gguf") == 0 ? ReadDump(text) : TokenizerSpecFromJson(text, "");
+      std::strcmp(argv[1], "--gguf") == 0 ? ReadDump(text) : TokenizerSpecFromJson(text, config);
   StatusOr<std::string> table = spec.ok() ? WriteTokenizerTable(*spec) : spec.status();
   if (!table.ok()) {
     fmt::print(stderr, "{}\n", Message(table.status()));
