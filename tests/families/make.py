@@ -18,7 +18,7 @@ from safetensors.torch import load_file, save_file
 
 OUT = pathlib.Path(__file__).resolve().parents[1] / "data/models/variants"
 SMALL = dict(vocab_size=96, hidden_size=32, intermediate_size=48, num_hidden_layers=2, num_attention_heads=4,
-             num_key_value_heads=2, max_position_embeddings=256, rms_norm_eps=1e-6, bos_token_id=1, eos_token_id=2,
+             num_key_value_heads=2, max_position_embeddings=512, rms_norm_eps=1e-6, bos_token_id=1, eos_token_id=2,
              pad_token_id=0)
 VARIANTS = {}
 

@@ -9,6 +9,14 @@
 namespace krafla {
 namespace {
 
+constexpr int64_t kMostLayers = 4096;
+
+// Lists by layer are made before ValidateConfig sees the rest.
+Status CheckLayers(const Config& config) {
+  if (config.n_layers >= 1 && config.n_layers <= kMostLayers) return OkStatus();
+  return FileError("model.n_layers: got {}, want 1 to {}", config.n_layers, kMostLayers);
+}
+
 Status CheckActivation(const KeyValues& values, const DecoderFamily& family) {
   const std::string_view want =
       family.activation == Activation::kSilu ? "silu" : "gelu_pytorch_tanh";
@@ -67,6 +75,7 @@ Status ReadHfDecoder(const KeyValues& values, const DecoderFamily& family, Confi
       {"max_position_embeddings", &config->max_positions},
   };
   KRAFLA_RETURN_IF_ERROR(ReadSizes(values, sizes));
+  KRAFLA_RETURN_IF_ERROR(CheckLayers(*config));
   SetHeadDefaults(config);
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "num_key_value_heads", &config->n_kv_heads));
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "head_dim", &config->head_dim));
@@ -96,6 +105,7 @@ Status ReadGgufDecoder(const KeyValues& values, const DecoderFamily& family, Con
       {key("context_length"), &config->max_positions},
   };
   KRAFLA_RETURN_IF_ERROR(ReadSizes(values, sizes));
+  KRAFLA_RETURN_IF_ERROR(CheckLayers(*config));
   KRAFLA_RETURN_IF_ERROR(
       RequireNumber(values, key("attention.layer_norm_rms_epsilon"), &config->norm_eps));
   SetHeadDefaults(config);

@@ -106,6 +106,7 @@ Status ReadRopeGroup(const KeyValues& values, std::string_view group, RopeConfig
   for (const char* key : {"type", "rope_type"}) {
     if (auto kind = values.String(Join(group, key))) rope->kind = *kind;
   }
+  if (rope->kind == "su") rope->kind = "longrope";  // its first name
   const std::pair<const char*, double*> numbers[] = {
       {"rope_theta", &rope->theta},
       {"factor", &extras->factor},

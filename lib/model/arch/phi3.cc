@@ -15,7 +15,7 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
   config->rope.original_max_positions = 4096;
   KRAFLA_RETURN_IF_ERROR(ReadHfDecoder(values, kFamily, config));
   RopeConfig& rope = config->rope;
-  if (rope.kind == "su" || rope.kind == "yarn") {  // what longrope was called first
+  if (rope.kind == "yarn") {  // what some of these files call longrope
     rope.kind = "longrope";
     rope.attention_factor = DefaultAttentionFactor(rope, config->max_positions);
   }
