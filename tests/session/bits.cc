@@ -11,10 +11,27 @@ struct Kind {
   Format format;
   KvType kv;
 };
+// Every architecture, format and kind of layer; windows that end in this block of 256 positions, in
+// the one before and beyond both.
 constexpr Kind kKinds[] = {
-    {"smollm2", Format::kF32, KvType::kF32},   {"smollm2", Format::kQ8, KvType::kF16},
-    {"llama_odd", Format::kQ4, KvType::kF16},  {"llama3", Format::kBF16, KvType::kF32},
+    {"smollm2", Format::kF32, KvType::kF32},
+    {"smollm2", Format::kQ8, KvType::kF16},
+    {"llama_odd", Format::kQ4, KvType::kF16},
+    {"llama3", Format::kBF16, KvType::kF32},
     {"llama_odd", Format::kF16, KvType::kF32},
+    {"qwen2", Format::kQ8, KvType::kF16},
+    {"qwen3", Format::kQ4, KvType::kF32},
+    {"smollm3", Format::kQ8, KvType::kF32},
+    {"gemma2", Format::kF32, KvType::kF16},
+    {"gemma3", Format::kQ8, KvType::kF32},
+    {"variants/gemma2_long", Format::kQ4, KvType::kF16},
+    {"variants/gemma2_odd", Format::kF32, KvType::kF32},
+    {"variants/mistral_window_1", Format::kF32, KvType::kF16},
+    {"variants/mistral_window_41", Format::kQ8, KvType::kF32},
+    {"variants/mistral_window_250", Format::kF32, KvType::kF32},
+    {"variants/phi3_plain", Format::kQ8, KvType::kF16},
+    {"variants/olmo2_plain", Format::kQ4, KvType::kF32},
+    {"variants/granite_scales", Format::kQ8, KvType::kF32},
 };
 constexpr size_t kLength = 300;  // more than one attention block
 
