@@ -12,9 +12,8 @@
 namespace krafla {
 namespace {
 
-constexpr uint64_t kPieceBytes = 1 << 20;    // of a piece's tiles, one tile at least
-constexpr uint64_t kWindowBytes = 32 << 20;  // of all pieces at a time, one a thread at least
-constexpr uint64_t kPiecesAThread = 8;
+constexpr uint64_t kPieceBytes = 1 << 19;  // of its rows or tiles, one tile at least
+constexpr uint64_t kPieces = 16;           // of a window
 
 }  // namespace
 
@@ -37,7 +36,7 @@ TensorWriter::TensorWriter(MlbWriter* writer, std::span<const PlannedTensor> pla
     total_ += PlannedBytes(plan[i]);
     done_ += writer->written(i);
   }
-  scratch_.resize(pool->size());
+  rows_.resize(pool->size());
 }
 
 Status TensorWriter::Write(size_t index) {
@@ -71,32 +70,49 @@ Status TensorWriter::WriteVector(size_t index) {
   return Report();
 }
 
-uint64_t TensorWriter::RowsAtOnce(const PlannedTensor& planned) const {
-  const uint64_t tile = TileBytes(planned.format, static_cast<uint64_t>(planned.spec.cols));
-  return std::max<uint64_t>(1, kPieceBytes / tile) * kTileRows;
+uint64_t TensorWriter::TileBytesOf(size_t index) const {
+  return TileBytes(plan_[index].format, static_cast<uint64_t>(plan_[index].spec.cols));
 }
 
-void TensorWriter::Prefetch(size_t index, uint64_t row, uint64_t n) const {
-  const PlannedTensor& planned = plan_[index];
-  if (planned.is_vector()) return;
-  const auto rows = static_cast<uint64_t>(planned.spec.rows);
-  if (row >= rows) return;
-  const uint64_t row_bytes = planned.source->row_bytes();
-  const auto first = static_cast<uint64_t>(planned.spec.first_row) + row;
-  planned.source->file->Prefetch(planned.source->offset + first * row_bytes,
-                                 std::min(n, rows - row) * row_bytes);
+uint64_t TensorWriter::RowsAPiece(size_t index) const {
+  const uint64_t rows = kTileRows * plan_[index].source->row_bytes();
+  return std::max<uint64_t>(1, kPieceBytes / std::max(rows, TileBytesOf(index))) * kTileRows;
 }
 
-Status TensorWriter::MakePiece(size_t index, Piece* piece, Scratch* scratch) const {
-  const PlannedTensor& planned = plan_[index];
-  scratch->raw.resize(piece->n_rows * planned.source->row_bytes());
-  const uint64_t tile = TileBytes(planned.format, static_cast<uint64_t>(planned.spec.cols));
-  piece->tiles.resize((piece->n_rows + kTileRows - 1) / kTileRows * tile);
-  KRAFLA_RETURN_IF_ERROR(ReadPlannedRows(planned, piece->row, piece->n_rows, scratch->raw.data()));
-  KRAFLA_RETURN_IF_ERROR(MakeTiles(planned, piece->row, piece->n_rows, scratch->raw.data(),
-                                   &scratch->rows, piece->tiles.data()));
-  return writer_->Put(index, piece->row / kTileRows * tile, piece->tiles.data(),
-                      piece->tiles.size());
+uint64_t TensorWriter::FirstRow(size_t index) const {
+  return writer_->written(index) / TileBytesOf(index) * kTileRows;
+}
+
+Status TensorWriter::Read(Window* window) const {
+  return ReadPlannedRows(plan_[window->index], window->row, window->n_rows, window->raw.data());
+}
+
+// Rows from `row` on into window_, which may have been read ahead.
+Status TensorWriter::ReadWindow(size_t index, uint64_t row) {
+  KRAFLA_RETURN_IF_ERROR(reading_.Wait());
+  std::swap(window_, ahead_);
+  ahead_.n_rows = 0;
+  if (window_.n_rows != 0 && window_.index == index && window_.row == row) return OkStatus();
+  window_.index = index;
+  window_.row = row;
+  window_.n_rows = std::min(kPieces * RowsAPiece(index), RowsOf(index) - row);
+  window_.raw.resize(window_.n_rows * plan_[index].source->row_bytes());
+  return Read(&window_);
+}
+
+// Starts to read what comes after window_.
+Status TensorWriter::ReadAhead() {
+  size_t index = window_.index;
+  uint64_t row = window_.row + window_.n_rows;
+  while (row >= RowsOf(index)) {  // a vector has no rows: it is read when it is written
+    if (++index == plan_.size()) return OkStatus();
+    row = plan_[index].is_vector() ? 0 : FirstRow(index);
+  }
+  ahead_.index = index;
+  ahead_.row = row;
+  ahead_.n_rows = std::min(kPieces * RowsAPiece(index), RowsOf(index) - row);
+  ahead_.raw.resize(ahead_.n_rows * plan_[index].source->row_bytes());
+  return reading_.Start([this] { return Read(&ahead_); });
 }
 
 void TensorWriter::RunPieces(void* context, size_t begin, size_t end, size_t thread) {
@@ -104,42 +120,42 @@ void TensorWriter::RunPieces(void* context, size_t begin, size_t end, size_t thr
   for (size_t i = begin; i < end; i++) {
     Piece& piece = job.pieces[i];
     try {
-      piece.status = job.self->MakePiece(job.index, &piece, &job.scratch[thread]);
+      piece.status = MakeTiles(*job.planned, piece.row, piece.n_rows, piece.raw, &job.rows[thread],
+                               piece.tiles);
     } catch (const std::bad_alloc&) {
       piece.no_memory = true;
     }
   }
 }
 
+// window_ into tiles_.
+Status TensorWriter::PackWindow() {
+  const PlannedTensor& planned = plan_[window_.index];
+  const uint64_t tile = TileBytesOf(window_.index);
+  const uint64_t step = RowsAPiece(window_.index);
+  tiles_.resize((window_.n_rows + kTileRows - 1) / kTileRows * tile);
+  pieces_.clear();
+  for (uint64_t at = 0; at < window_.n_rows; at += step) {
+    pieces_.push_back({window_.row + at, std::min(step, window_.n_rows - at),
+                       window_.raw.data() + at * planned.source->row_bytes(),
+                       tiles_.data() + at / kTileRows * tile, OkStatus(), false});
+  }
+  Job job{&planned, pieces_.data(), rows_.data()};
+  pool_->Run(pieces_.size(), 1, RunPieces, &job);
+  for (const Piece& piece : pieces_) {
+    if (piece.no_memory) return MemoryError("no memory for {} rows", piece.n_rows);
+    KRAFLA_RETURN_IF_ERROR(piece.status);
+  }
+  return OkStatus();
+}
+
 Status TensorWriter::WriteMatrix(size_t index) {
-  const PlannedTensor& planned = plan_[index];
-  const auto rows = static_cast<uint64_t>(planned.spec.rows);
-  const uint64_t tile = TileBytes(planned.format, static_cast<uint64_t>(planned.spec.cols));
-  const uint64_t step = RowsAtOnce(planned);
-  const uint64_t fitting = kWindowBytes / (step / kTileRows * tile);
-  const uint64_t window =
-      std::clamp<uint64_t>(fitting, pool_->size(), kPiecesAThread * pool_->size());
-  uint64_t row = writer_->written(index) / tile * kTileRows;
-  while (row < rows) {
-    pieces_.resize(window);
-    size_t n = 0;
-    for (; n < window && row < rows; n++, row += step) {
-      pieces_[n].row = row;
-      pieces_[n].n_rows = std::min(step, rows - row);
-      pieces_[n].status = OkStatus();
-      pieces_[n].no_memory = false;
-    }
-    Prefetch(index, row, window * step);
-    if (row >= rows && index + 1 < plan_.size()) Prefetch(index + 1, 0, window * step);
-    Job job{this, index, pieces_.data(), scratch_.data()};
-    pool_->Run(n, 1, RunPieces, &job);
-    for (size_t i = 0; i < n; i++) {
-      const Piece& piece = pieces_[i];
-      if (piece.no_memory) return MemoryError("no memory for {} rows", piece.n_rows);
-      KRAFLA_RETURN_IF_ERROR(piece.status);
-      KRAFLA_RETURN_IF_ERROR(writer_->Account(index, piece.tiles.data(), piece.tiles.size()));
-      done_ += piece.tiles.size();
-    }
+  for (uint64_t row = FirstRow(index); row < RowsOf(index); row += window_.n_rows) {
+    KRAFLA_RETURN_IF_ERROR(ReadWindow(index, row));
+    KRAFLA_RETURN_IF_ERROR(ReadAhead());
+    KRAFLA_RETURN_IF_ERROR(PackWindow());
+    KRAFLA_RETURN_IF_ERROR(writer_->Write(index, tiles_.data(), tiles_.size()));
+    done_ += tiles_.size();
     KRAFLA_RETURN_IF_ERROR(Report());
   }
   return OkStatus();

@@ -11,6 +11,7 @@
 #include "lib/base/status.h"
 #include "lib/convert/convert.h"
 #include "lib/convert/plan.h"
+#include "lib/file/background_task.h"
 #include "lib/file/mlb_writer.h"
 #include "lib/runtime/thread_pool.h"
 
@@ -34,29 +35,36 @@ class TensorWriter {
   Status Report();
 
  private:
-  struct Piece {
+  struct Window {
+    size_t index = 0;  // of the tensor
+    uint64_t row = 0;
+    uint64_t n_rows = 0;
+    std::vector<char> raw;  // the rows as the checkpoint has them
+  };
+  struct Piece {  // of a window: whole tiles
     uint64_t row;
     uint64_t n_rows;
-    std::vector<char> tiles;
+    const char* raw;
+    char* tiles;
     Status status;
     bool no_memory;
   };
-  struct Scratch {
-    std::vector<char> raw;    // rows as the checkpoint has them
-    std::vector<float> rows;  // the same as f32
-  };
   struct Job {
-    const TensorWriter* self;
-    size_t index;
+    const PlannedTensor* planned;
     Piece* pieces;
-    Scratch* scratch;
+    std::vector<float>* rows;  // scratch, one a thread
   };
   static void RunPieces(void* context, size_t begin, size_t end, size_t thread);
   Status WriteVector(size_t index);
   Status WriteMatrix(size_t index);
-  Status MakePiece(size_t index, Piece* piece, Scratch* scratch) const;
-  uint64_t RowsAtOnce(const PlannedTensor& planned) const;
-  void Prefetch(size_t index, uint64_t row, uint64_t n) const;
+  Status Read(Window* window) const;
+  Status ReadWindow(size_t index, uint64_t row);
+  Status ReadAhead();
+  Status PackWindow();
+  uint64_t TileBytesOf(size_t index) const;
+  uint64_t RowsOf(size_t index) const { return static_cast<uint64_t>(plan_[index].spec.rows); }
+  uint64_t RowsAPiece(size_t index) const;
+  uint64_t FirstRow(size_t index) const;  // that the writer does not have
 
   MlbWriter* writer_;
   std::span<const PlannedTensor> plan_;
@@ -66,7 +74,11 @@ class TensorWriter {
   uint64_t total_ = 0;
   uint64_t done_ = 0;
   std::vector<Piece> pieces_;
-  std::vector<Scratch> scratch_;  // one a thread
+  std::vector<std::vector<float>> rows_;  // one a thread
+  std::vector<char> tiles_;               // of the window
+  Window window_;
+  Window ahead_;            // n_rows 0: none
+  BackgroundTask reading_;  // last: it ends before what it uses does
 };
 
 }  // namespace krafla

@@ -58,10 +58,6 @@ class MlbWriter {
 
   // The next bytes of tensor i (in the order of declaration), slices in ascending order.
   Status Write(size_t i, const void* data, size_t n);
-  // Write in two: the bytes at `offset` of the tensor, on any thread, and then, in ascending order
-  // without gaps and on one thread, the word that they are there.
-  Status Put(size_t i, uint64_t offset, const void* data, size_t n) const;
-  Status Account(size_t i, const void* data, size_t n);
   Status Finish();  // every tensor must be complete
 
  private:

@@ -70,43 +70,31 @@ void MlbWriter::KeepPartial() {
   if (file_ != nullptr && journal_ != nullptr) file_->Keep();
 }
 
-Status MlbWriter::Put(size_t i, uint64_t offset, const void* data, size_t n) const {
+Status MlbWriter::Write(size_t i, const void* data, size_t n) {
   if (file_ == nullptr || i >= tensors_.size()) return StateError("mlb: write to tensor {}", i);
-  const Tensor& tensor = tensors_[i];
-  if (offset > tensor.record.bytes || n > tensor.record.bytes - offset) {
-    return ArgumentError("mlb: tensor {}: {} bytes after {} of {}", tensor.name, n, offset,
+  Tensor& tensor = tensors_[i];
+  if (n > tensor.record.bytes - tensor.written) {
+    return ArgumentError("mlb: tensor {}: {} bytes after {} of {}", tensor.name, n, tensor.written,
                          tensor.record.bytes);
   }
   const uint64_t slice = tensor.record.bytes / MlbTensorSlices(tensor.record);
   const auto* from = static_cast<const char*>(data);
   while (n > 0) {
-    const uint64_t in_slice = offset % slice;
+    const uint64_t in_slice = tensor.written % slice;
     const auto piece = static_cast<size_t>(std::min<uint64_t>(n, slice - in_slice));
     const uint64_t at =
-        tensor.record.offset + offset / slice * tensor.record.slice_stride + in_slice;
+        tensor.record.offset + tensor.written / slice * tensor.record.slice_stride + in_slice;
     KRAFLA_RETURN_IF_ERROR(file_->WriteAt(at, from, piece));
-    offset += piece;
+    tensor.checksum.Update(from, piece);
+    tensor.written += piece;
+    unrecorded_ += piece;
     from += piece;
     n -= piece;
   }
-  return OkStatus();
-}
-
-Status MlbWriter::Account(size_t i, const void* data, size_t n) {
-  Tensor& tensor = tensors_[i];
-  tensor.checksum.Update(data, n);
-  tensor.written += n;
   if (tensor.written == tensor.record.bytes) tensor.final_checksum = tensor.checksum.Value();
   if (journal_ == nullptr) return OkStatus();
   if (tensor.written == tensor.record.bytes) complete_.push_back(tensor.final_checksum);
-  unrecorded_ += n;
   return unrecorded_ < sync_bytes_ ? OkStatus() : Record();
-}
-
-Status MlbWriter::Write(size_t i, const void* data, size_t n) {
-  if (file_ == nullptr || i >= tensors_.size()) return StateError("mlb: write to tensor {}", i);
-  KRAFLA_RETURN_IF_ERROR(Put(i, tensors_[i].written, data, n));
-  return Account(i, data, n);
 }
 
 // Starts to record what is written by now. A record still under way is waited for, so what the disk

@@ -135,9 +135,6 @@ class ReadingSource final : public FileSource {
     }
     return OkStatus();
   }
-  void Prefetch(uint64_t offset, uint64_t n) const override {
-    posix_fadvise(file_.fd, static_cast<off_t>(offset), static_cast<off_t>(n), POSIX_FADV_WILLNEED);
-  }
 
  private:
   OpenFile file_;

@@ -24,12 +24,6 @@ class FileSource {
   // Reads exactly n bytes; a range beyond size() is a FileError, a failing read an IoError.
   // Thread-safe (for callbacks: as far as the host's function is).
   virtual Status ReadAt(uint64_t offset, void* out, size_t n) const = 0;
-  // Says that these bytes will be read soon; returns at once, and where nothing can be gained does
-  // nothing.
-  virtual void Prefetch(uint64_t offset, uint64_t n) const {
-    static_cast<void>(offset);
-    static_cast<void>(n);
-  }
   const std::string& name() const { return name_; }  // for messages
 
  protected:
