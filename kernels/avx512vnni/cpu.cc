@@ -1,5 +1,5 @@
-// Whether this machine runs the avx512vnni build. Compiled for the baseline: it must answer where it may
-// not.
+// Whether this machine runs the avx512vnni build. Compiled for the baseline: it must answer where
+// it may not.
 #include "kernels/avx512vnni/cpu.h"
 
 #include "kernels/kernels.h"

@@ -1,5 +1,5 @@
-// Whether this machine runs the avxvnni build. Compiled for the baseline: it must answer where it may
-// not.
+// Whether this machine runs the avxvnni build. Compiled for the baseline: it must answer where it
+// may not.
 #include "kernels/avxvnni/cpu.h"
 
 #include "kernels/kernels.h"

@@ -3,6 +3,8 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/neon/cpu.h"
+#include "kernels/neon_dotprod/cpu.h"
 #include "tests/kernels/guarded.h"
 #include "tests/support/catch.h"
 #if defined(__x86_64__) || defined(__i386__)
@@ -20,6 +22,20 @@ TEST_CASE("this machine runs this build") {
   REQUIRE(selected().missing_feature() == nullptr);
   REQUIRE(std::strlen(selected().isa_name()) > 0);
   REQUIRE(std::string(reference().isa_name()) == "scalar");
+}
+
+TEST_CASE("each ARM build needs what the system tells of") {
+  const auto missing = [](const ArmState& state, const auto& features) {
+    const char* name = first_missing(state, features);
+    return std::string(name == nullptr ? "nothing" : name);
+  };
+  ArmState state;
+  REQUIRE(missing(state, kNeonFeatures) == "asimd");
+  state.hwcap = 1u << 1;
+  REQUIRE(missing(state, kNeonFeatures) == "nothing");
+  REQUIRE(missing(state, kNeonDotprodFeatures) == "asimddp");
+  state.hwcap |= 1u << 20;
+  REQUIRE(missing(state, kNeonDotprodFeatures) == "nothing");
 }
 
 #if defined(__x86_64__) || defined(__i386__)
