@@ -1,9 +1,10 @@
 // The check of the processor and of the system: what is missing is named, and a feature whose
 // registers the system does not save counts as missing.
+#include "kernels/neon/cpu.h"
+
 #include <cstring>
 #include <string>
 
-#include "kernels/neon/cpu.h"
 #include "kernels/neon_dotprod/cpu.h"
 #include "tests/kernels/guarded.h"
 #include "tests/support/catch.h"
