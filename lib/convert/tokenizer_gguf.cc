@@ -18,9 +18,6 @@ namespace {
 
 using namespace tokenizer_gguf;
 
-// tokenizer.ggml.token_type.
-constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
-
 Status AddTokens(const GgufTokenizerData& data, TokenizerSpec* spec) {
   const size_t n = data.tokens.size();
   if (n == 0 || n > kMaxTokens) {

@@ -14,6 +14,10 @@
 
 namespace krafla::tokenizer_gguf {
 
+// tokenizer.ggml.token_type.
+inline constexpr int32_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5,
+                         kByte = 6;
+
 inline constexpr std::string_view kWordMark = "\u2581";  // SentencePiece's space
 
 // Ids by text; the keys lie in the data.

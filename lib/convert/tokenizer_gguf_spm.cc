@@ -3,6 +3,7 @@
 // same token Hugging Face tries those with the longer left part first, and so do we.
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <string_view>
 #include <vector>
 
@@ -53,7 +54,10 @@ Status AddSentencePiece(const GgufTokenizerData& data, const TokenIds& ids, Toke
     }
     const std::string_view text = data.tokens[id];
     if (!spec->tokens[id].in_model || text.size() > kMaxPieceBytes) continue;
-    AddPairs(text, id, data.scores[id], ids, spec->tokens, &candidates);
+    // Writers give user-defined tokens any score; in Hugging Face's order their merges come first.
+    const bool is_user_defined = !data.token_types.empty() && data.token_types[id] == kUserDefined;
+    const float score = is_user_defined ? std::numeric_limits<float>::max() : data.scores[id];
+    AddPairs(text, id, score, ids, spec->tokens, &candidates);
     if (candidates.size() > kMaxTokens) {
       return FileError("gguf: the vocabulary has more than {} pairs of tokens", kMaxTokens);
     }

@@ -41,7 +41,7 @@ GgufTokenizerData SmallSentencePiece() {
   for (const char* text : {"\u2581ab", "ab", "bc", "\u2581", "a", "b", "c"}) {
     add(text, 1, -static_cast<float>(data.tokens.size()));
   }
-  add("  ", 4, 0);
+  add("  ", 4, -1000);
   add("<tool>", 4, 0);
   add("bca", 5, 1);
   return data;
@@ -99,6 +99,7 @@ TEST_CASE("a GGUF with scores becomes a SentencePiece tokenizer") {
   data.add_eos = true;
   o = OpenSpec(*TokenizerSpecFromGguf(data));
   REQUIRE(o.Encode("ab ab", true) == Ids{ab, mark_ab, 2});
+  REQUIRE(o.Encode("  ab") == Ids{marks, ab});  // the user-defined token before any other merge
   REQUIRE(o.Decode({mark_ab}) == " ab");
   data.scores.pop_back();
   REQUIRE(absl::IsDataLoss(TokenizerSpecFromGguf(data).status()));

@@ -134,11 +134,12 @@ def as_gguf(path, pre, dump):
     pairs = [tuple(m.split(" ")) if isinstance(m, str) else tuple(m) for m in model["merges"]]
     out = {"model": "gpt2", "pre": pre, "tokens": tokens, "token_types": types, "bos_id": 0, "add_bos": False}
     if pre == "llama":
-        # Score by the first merge that makes the token; user-defined ones and bytes have 0.
-        scores = [0.0 if kind == 4 else -1e6 for kind in types]
+        # Score by the first merge that makes the token; real files give user-defined ones -1000.
+        scores = [-1000.0 if kind == 4 else -1e6 for kind in types]
         for rank, (left, right) in enumerate(pairs):
             i = vocab[left + right]
-            scores[i] = max(scores[i], -float(rank))
+            if types[i] != 4:
+                scores[i] = max(scores[i], -float(rank))
         for i, text in enumerate(tokens):
             if len(text) == 6 and text.startswith("<0x"):
                 types[i] = 6
