@@ -54,7 +54,7 @@ class Interrupts(unittest.TestCase):
         _, result = interrupt_and_wait(process, times=2)
         self.assertEqual(result.code, 130, result)
 
-    def test_convert_leaves_no_file(self):
+    def test_convert_goes_on_after_an_interrupt(self):
         source, out = FOLDER / "large", FOLDER / "out"
         source.mkdir()
         out.mkdir()
@@ -86,9 +86,13 @@ class Interrupts(unittest.TestCase):
             time.sleep(0.005)
         self.assertIsNone(process.poll(), "the conversion was too fast for this test")
         seconds, result = interrupt_and_wait(process)
-        self.assertEqual((result.code, os.listdir(out)), (130, []), result)
+        self.assertEqual((result.code, os.listdir(out)), (130, ["model.mlb.partial"]), result)
+        self.assertIn("model.mlb.partial is kept", result.err)
         self.assertLess(seconds, SOON)
+        result = call("ml_convert", "hf", source, out / "model.mlb")
+        self.assertEqual((result.code, os.listdir(out)), (0, ["model.mlb"]), result)
         (source / "model.safetensors").unlink()
+        (out / "model.mlb").unlink()
 
     def test_convert_refuses_its_own_input(self):
         model = FOLDER / "same.gguf"
