@@ -84,9 +84,8 @@ TEST_CASE("each GGUF type converts to f32 exactly", "[convert]") {
 }
 
 TEST_CASE("values of the same kind are taken as they are", "[convert]") {
-  for (const auto& [type, format] :
-       {std::pair{8u, Format::kQ8}, std::pair{2u, Format::kQ4}, std::pair{30u, Format::kBF16},
-        std::pair{1u, Format::kF16}}) {
+  for (const auto& [type, format] : {std::pair{8u, Format::kQ8}, std::pair{2u, Format::kQ4},
+                                     std::pair{30u, Format::kBF16}, std::pair{1u, Format::kF16}}) {
     TempFolder folder;
     const GgufCraft gguf = LlamaGguf(type);
     REQUIRE(ConvertCraft(gguf, folder, format).ok());
@@ -204,6 +203,34 @@ TEST_CASE("a GGUF that does not fit its architecture is refused by name", "[conv
       files += entry.exists();
     }
     CHECK(files == 1);  // the input: neither an output nor a temporary
+  }
+}
+
+TEST_CASE("a GGUF with the other convention's names lists what is missing", "[convert]") {
+  TempFolder folder;
+  GgufCraft gguf = LlamaGguf();
+  for (auto& tensor : gguf.tensors) tensor.name = "model." + tensor.name;
+  const Status status = ConvertCraft(gguf, folder);
+  CAPTURE(std::string(Message(status)));
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  CHECK(Message(status).find("missing tensors for llama: token_embd.weight") !=
+        std::string_view::npos);
+}
+
+TEST_CASE("files cut at any page are refused, mapped and read", "[convert]") {
+  TempFolder folder;
+  const std::string gguf = LlamaGguf().Bytes();
+  REQUIRE(ConvertCraft(LlamaGguf(), folder).ok());
+  const std::string mlb = ReadWholeFile(folder / "a.mlb");
+  for (size_t n = 4096; n < std::max(mlb.size(), gguf.size()); n += 4096) {
+    if (n < mlb.size()) {
+      WriteWholeFile(folder / "cut.mlb", mlb.substr(0, n));
+      REQUIRE(!MlbFile::Open(*OpenMapped(folder / "cut.mlb")).ok());
+      REQUIRE(!MlbFile::Open(*OpenForReading(folder / "cut.mlb")).ok());
+    }
+    if (n >= gguf.size()) continue;
+    WriteWholeFile(folder / "a.gguf", gguf.substr(0, n));
+    REQUIRE(!Convert(Options(folder)).ok());
   }
 }
 
