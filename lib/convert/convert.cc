@@ -121,6 +121,7 @@ Status WriteModel(const ConvertOptions& options, Import* import) {
   const uint64_t template_bytes = import->chat_template.size();
   KRAFLA_RETURN_IF_ERROR(AddSections(import, &writer));
   KRAFLA_RETURN_IF_ERROR(AddTensors(plan, &writer));
+  KRAFLA_RETURN_IF_ERROR(TellSkipped(options, import->skipped));
   if (options.dry_run) return TellSizes(options, plan, tokenizer_bytes, template_bytes, writer);
   KRAFLA_RETURN_IF_ERROR(BeginModel(options, *import, plan, &writer));
   return WriteTensors(options, *import, plan, &writer);

@@ -51,4 +51,14 @@ Status TellSizes(const ConvertOptions& options, std::span<const PlannedTensor> p
   return OkStatus();
 }
 
+Status TellSkipped(const ConvertOptions& options, std::span<const std::string> parts) {
+  for (const std::string& part : parts) {
+    if (options.sizes != nullptr &&
+        options.sizes(options.user, FormatText("skipped {}", part), "", 0, 0) != 0) {
+      return CallbackError("convert: stopped by the sizes function");
+    }
+  }
+  return OkStatus();
+}
+
 }  // namespace krafla

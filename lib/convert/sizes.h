@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <span>
+#include <string>
 
 #include "lib/base/status.h"
 #include "lib/convert/convert.h"
@@ -15,6 +16,9 @@ namespace krafla {
 // Calls options.sizes as ConvertSizes says; writer: with all declared. CallbackError: it said stop.
 Status TellSizes(const ConvertOptions& options, std::span<const PlannedTensor> plan,
                  uint64_t tokenizer_bytes, uint64_t template_bytes, const MlbWriter& writer);
+
+// Likewise, in a conversion too: a part of the checkpoint that is left out is "skipped vision.".
+Status TellSkipped(const ConvertOptions& options, std::span<const std::string> parts);
 
 }  // namespace krafla
 

@@ -60,6 +60,11 @@ int PrintSize(void* user, const char* what, const char* format, uint64_t n_tenso
   return 0;
 }
 
+int PrintSkipped(void*, const char* what, const char*, uint64_t, uint64_t) {
+  WriteStderr(fmt::format("{}: not part of the text model\n", what));
+  return 0;
+}
+
 ExitCode PrintSizes(krafla_convert_options* options, const std::string& input) {
   std::string text = fmt::format("{:<10} {:<5} {:>7} {:>16}\n", "", "type", "tensors", "bytes");
   options->dry_run = 1;
@@ -90,6 +95,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.progress = Progress::ResumedCallback;
   options.user = &progress;
   options.resume = 1;
+  options.sizes = PrintSkipped;
   const int32_t code = krafla_convert(&options);
   progress.Clear();
   if (code == KRAFLA_OK) {
