@@ -268,10 +268,14 @@ TEST_CASE("conversion survives every failing allocation and leaves no partial fi
   options.input = folder.c_str();
   options.output = out.c_str();
   options.wtype = "q4";
-  const int n = FailEach([&] { return krafla_convert(&options); },
-                         [&] { REQUIRE(std::filesystem::is_empty(out_folder)); });
-  REQUIRE(n > 50);
-  REQUIRE(krafla_check_file(out.data(), out.size(), nullptr, nullptr) == KRAFLA_OK);
+  for (const int32_t resume : {0, 1}) {
+    options.resume = resume;
+    const int n = FailEach([&] { return krafla_convert(&options); },
+                           [&] { REQUIRE(std::filesystem::is_empty(out_folder)); });
+    REQUIRE(n > 50);
+    REQUIRE(krafla_check_file(out.data(), out.size(), nullptr, nullptr) == KRAFLA_OK);
+    std::filesystem::remove(out);
+  }
   std::filesystem::remove_all(out_folder);
 }
 
