@@ -6,6 +6,7 @@
 #define KRAFLA_LIB_FILE_MLB_WRITER_H_
 
 #include <array>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -50,10 +51,10 @@ class MlbWriter {
   // The same, in "<path>.partial" and with a record of the progress: what an earlier process had
   // written, with equal declarations and an equal fingerprint of where the bytes come from, counts
   // as written here. Tensors must be written in the order of declaration. Progress is put on the
-  // disk every `sync_bytes`, while writing goes on. Finish, a failure or a destruction removes the
-  // partial, unless KeepPartial was called.
+  // disk every `sync_bytes`, or every ten seconds, while writing goes on. Finish, a failure or a
+  // destruction removes the partial, unless KeepPartial was called.
   Status BeginResumable(std::string_view path, uint64_t fingerprint, uint64_t sync_bytes);
-  void KeepPartial();
+  void KeepPartial();  // and records what is written
   uint64_t written(size_t i) const { return tensors_[i].written; }
 
   // The next bytes of tensor i (in the order of declaration), slices in ascending order.
@@ -93,6 +94,7 @@ class MlbWriter {
   std::unique_ptr<PartialJournal> journal_;  // of a resumable output
   uint64_t sync_bytes_ = 0;
   uint64_t unrecorded_ = 0;  // bytes since the last record was begun
+  std::chrono::steady_clock::time_point recorded_at_;
   std::vector<uint64_t> complete_;
   BackgroundTask recording_;  // last: it ends before what it uses does
 };

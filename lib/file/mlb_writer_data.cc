@@ -7,6 +7,11 @@
 #include "lib/file/mlb_writer.h"
 
 namespace krafla {
+namespace {
+
+constexpr std::chrono::seconds kRecordInterval(10);  // quantising may take minutes for sync_bytes
+
+}  // namespace
 
 Status MlbWriter::Start(std::unique_ptr<OutputFile> file, uint64_t bytes) {
   KRAFLA_RETURN_IF_ERROR(file->SetSize(bytes));
@@ -51,6 +56,7 @@ Status MlbWriter::BeginResumable(std::string_view path, uint64_t fingerprint, ui
   KRAFLA_RETURN_IF_ERROR(Start(std::move(file), journal->end()));
   journal_ = std::move(journal);
   sync_bytes_ = sync_bytes;
+  recorded_at_ = std::chrono::steady_clock::now();
   if (found) TakeOver(progress, checksums);
   return OkStatus();
 }
@@ -67,7 +73,10 @@ void MlbWriter::TakeOver(const PartialProgress& progress, const std::vector<uint
 }
 
 void MlbWriter::KeepPartial() {
-  if (file_ != nullptr && journal_ != nullptr) file_->Keep();
+  if (file_ == nullptr || journal_ == nullptr) return;
+  file_->Keep();
+  // Without this record the next process goes on from the one before.
+  if (Record().ok()) static_cast<void>(recording_.Wait());
 }
 
 Status MlbWriter::Write(size_t i, const void* data, size_t n) {
@@ -94,13 +103,16 @@ Status MlbWriter::Write(size_t i, const void* data, size_t n) {
   if (tensor.written == tensor.record.bytes) tensor.final_checksum = tensor.checksum.Value();
   if (journal_ == nullptr) return OkStatus();
   if (tensor.written == tensor.record.bytes) complete_.push_back(tensor.final_checksum);
-  return unrecorded_ < sync_bytes_ ? OkStatus() : Record();
+  const bool due = unrecorded_ >= sync_bytes_ ||
+                   std::chrono::steady_clock::now() - recorded_at_ >= kRecordInterval;
+  return due ? Record() : OkStatus();
 }
 
 // Starts to record what is written by now. A record still under way is waited for, so what the disk
 // has not taken yet stays below two `sync_bytes`.
 Status MlbWriter::Record() {
   unrecorded_ = 0;
+  recorded_at_ = std::chrono::steady_clock::now();
   PartialProgress progress;
   progress.current = complete_.size();
   if (progress.current < tensors_.size()) {
