@@ -30,8 +30,8 @@ typedef struct krafla_convert_options {
   void *user;
   /* Non-zero: nothing is written; `sizes` is told what would be, one line for the tensors of each
    * class in each format, then "tokenizer", "template", "header", and the "file" as a whole. Names
-   * live during the call; non-zero: KRAFLA_E_CALLBACK. Parts of the checkpoint that are not the text
-   * model come first, in a conversion too: "skipped vision_tower." */
+   * live during the call; non-zero: KRAFLA_E_CALLBACK. Parts of the checkpoint that are not the
+   * text model come first, in a conversion too: "skipped vision_tower." */
   int32_t dry_run;
   /* Non-zero: works in "<output>.partial", which a process that is killed or stopped by `progress`
    * leaves. The same call goes on from there and gives the same bytes; a call with other inputs or
