@@ -57,16 +57,18 @@ std::string TableRow(const Measurement& m) {
 // The fields of the JSON form, one line a measurement.
 std::string CsvHeader() {
   std::vector<std::string> names;
-  for (const auto& [name, value] : ToJson({}).items()) names.push_back(name);
+  const Json fields = ToJson({});
+  for (const auto& [name, value] : fields.items()) names.push_back(name);
   return fmt::format("{}\n", fmt::join(names, ","));
 }
 
 std::string CsvRow(const Measurement& m) {
-  std::vector<std::string> fields;
-  for (const auto& [name, value] : ToJson(m).items()) {
-    fields.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+  const Json fields = ToJson(m);
+  std::vector<std::string> values;
+  for (const Json& value : fields) {
+    values.push_back(value.is_string() ? value.get<std::string>() : value.dump());
   }
-  return fmt::format("{}\n", fmt::join(fields, ","));
+  return fmt::format("{}\n", fmt::join(values, ","));
 }
 
 ExitCode MeasureAll(const BenchArgs& args, bool json, bool csv) {
