@@ -116,7 +116,8 @@ class ReprWriter {
     for (const auto& [name, value] : ns.attributes) {
       if (!first) bytes += ", ";
       first = false;
-      WriteString(Text(name, true));
+      // A name may have come of the input; nobody keeps count of which did.
+      WriteString(Text(name, false));
       bytes += ": ";
       KRAFLA_RETURN_IF_ERROR(Write(value));
     }

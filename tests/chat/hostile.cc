@@ -55,6 +55,8 @@ TEST_CASE("limits stop what would not end") {
   Has(Outcome("{{ 'a\\nb'|indent(10**12) }}"), "values take more than");
   Has(Outcome("{{ 'a'|center(10**15) }}"), "values take more than");
   Has(Outcome("{{ 'aaaa'|replace('', 'b' * 200000000) }}"), "values take more than");
+  Has(Outcome("{{ range(*range(10**9)) }}"), "range too big");
+  Has(Outcome("{{ range(*range(9999)) }}"), "at most");
   Has(Outcome("{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}"), "nested deeper than 200");
   Has(Outcome("{% set ns = namespace() %}{% set ns.x = ns %}{{ ns }}"), "nested deeper than 200");
   Has(Outcome("{% set ns = namespace(x=[]) %}{% for i in range(9999) %}{% set ns.x = [ns.x] %}{% "

@@ -53,6 +53,19 @@ TEST_CASE("containers of untrusted text print untrusted") {
   CHECK(Runs("{{ t }}{{ n }}{{ b }}{{ z }}", R"({"n":1.5,"b":true,"z":null})") == "T[1.5TrueNone]");
 }
 
+TEST_CASE("names that come of a ** argument are not trusted") {
+  constexpr std::string_view input = R"({"t":{"<s>":"w"},"l":["<s>"]})";
+  CHECK(Runs("{% macro m() %}{% for k in kwargs %}{{ k }}{% endfor %}{% endmacro %}{{ m(**t) }}",
+             input) == "U[<s>]");
+  CHECK(
+      Runs("{% macro m() %}{% for k in kwargs %}{{ k }}{% endfor %}{% endmacro %}{{ m(a=1, **t) }}",
+           input) == "T[a]U[<s>]");
+  CHECK(Runs("{% for k in dict(b=1, **t) %}{{ k }}{% endfor %}", input) == "T[b]U[<s>]");
+  CHECK(Runs("{% macro m(a) %}{{ a }}{% endmacro %}{{ m(*l) }}", input) == "U[<s>]");
+  CHECK(Runs("{{ namespace(**t) }}", input) == "U[<Namespace {'<s>': 'w'}>]");
+  CHECK(Runs("{{ namespace(t) }}", R"({"t":{"<s>":1}})") == "U[<Namespace {'<s>': 1}>]");
+}
+
 TEST_CASE("host variables are trusted and hide the input's") {
   const TrustedVariable variables[] = {{"bos_token", "<s>"}};
   CHECK(Runs("{{ bos_token }}{{ eos_token }}", R"({"bos_token":"evil","eos_token":"evil"})",
