@@ -26,7 +26,7 @@ ALLOWED["capi"] = set().union(*ALLOWED.values()) | set(ALLOWED)
 for outer in ("tools", "examples", "bindings"):
     ALLOWED[outer] = {"include/krafla"}
 # The container headers would put inline functions compiled with ISA flags in the linker's reach.
-KERNEL_SYSTEM = {"stdint.h", "stddef.h", "string.h", "immintrin.h", "emmintrin.h", "arm_neon.h", "arm_sve.h",
+KERNEL_SYSTEM = {"stdint.h", "stddef.h", "string.h", "immintrin.h", "emmintrin.h", "smmintrin.h", "arm_neon.h", "arm_sve.h",
                  "cpuid.h", "sys/auxv.h"}
 
 
