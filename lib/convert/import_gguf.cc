@@ -18,6 +18,8 @@ namespace krafla {
 namespace {
 
 constexpr const char* kRopeFactors = "rope_freqs.weight";
+constexpr const char* kLongFactors = "rope_factors_long.weight";
+constexpr const char* kShortFactors = "rope_factors_short.weight";
 constexpr const char* kHead = "output.weight";
 
 // llama3's factor of frequency i, as Hugging Face computes it.
@@ -32,18 +34,27 @@ double Llama3Factor(const RopeConfig& rope, int64_t head_dim, size_t i) {
   return 1 / ((1 - smooth) / rope.factor + smooth);
 }
 
-// Every published llama3 checkpoint has these three; `factor` is the largest one of the tensor. The
-// parameters are taken only where they give the file's own factors back.
-Status RopeFromFactors(const Checkpoint& checkpoint, Config* config) {
-  const CheckpointTensor* tensor = checkpoint.Find(kRopeFactors);
-  if (tensor == nullptr) return OkStatus();
-  const auto n = static_cast<size_t>(config->head_dim / 2);
-  if (tensor->type != SourceType::kF32 || tensor->bytes != n * sizeof(float)) {
-    return FileError("gguf: tensor {}: {} {}, want F32 {}", kRopeFactors, tensor->type_name,
+// One factor for each of n frequencies. The file's bytes are what is divided: n is not checked yet.
+StatusOr<std::vector<float>> ReadFactors(const Checkpoint& checkpoint, std::string_view name,
+                                         size_t n) {
+  const CheckpointTensor* tensor = checkpoint.Find(name);
+  if (tensor == nullptr) return FileError("gguf: tensor {}: absent, want F32 {}", name, n);
+  if (tensor->type != SourceType::kF32 || tensor->bytes / sizeof(float) != n) {
+    return FileError("gguf: tensor {}: {} {}, want F32 {}", name, tensor->type_name,
                      ShapeText(tensor->shape), n);
   }
   std::vector<float> factors(n);
   KRAFLA_RETURN_IF_ERROR(tensor->file->ReadAt(tensor->offset, factors.data(), tensor->bytes));
+  return factors;
+}
+
+// Every published llama3 checkpoint has these three; `factor` is the largest one of the tensor. The
+// parameters are taken only where they give the file's own factors back.
+Status RopeFromFactors(const Checkpoint& checkpoint, Config* config) {
+  if (checkpoint.Find(kRopeFactors) == nullptr) return OkStatus();
+  const auto n = static_cast<size_t>(config->head_dim / 2);
+  KRAFLA_ASSIGN_OR_RETURN(const std::vector<float> factors,
+                          ReadFactors(checkpoint, kRopeFactors, n));
   RopeConfig rope = config->rope;
   rope.kind = "llama3";
   rope.factor = 1;
@@ -67,27 +78,17 @@ Status RopeFromFactors(const Checkpoint& checkpoint, Config* config) {
 }
 
 // longrope's factors, which a GGUF keeps as tensors.
-Status ReadLongFactors(const Checkpoint& checkpoint, std::string_view name, size_t n,
-                       std::vector<double>* out) {
-  const CheckpointTensor* tensor = checkpoint.Find(name);
-  if (tensor == nullptr || tensor->type != SourceType::kF32 || tensor->bytes != n * sizeof(float)) {
-    return FileError("gguf: tensor {}: want F32 {}", name, n);
-  }
-  std::vector<float> factors(n);
-  KRAFLA_RETURN_IF_ERROR(tensor->file->ReadAt(tensor->offset, factors.data(), tensor->bytes));
-  out->assign(factors.begin(), factors.end());
-  return OkStatus();
-}
-
 Status LongRopeFromFactors(const GgufFile& gguf, std::string_view arch,
                            const Checkpoint& checkpoint, Config* config) {
-  if (checkpoint.Find("rope_factors_long.weight") == nullptr) return OkStatus();
-  const auto n = static_cast<size_t>((config->n_rot == 0 ? config->head_dim : config->n_rot) / 2);
+  if (checkpoint.Find(kLongFactors) == nullptr) return OkStatus();
+  const auto n = static_cast<size_t>(config->rotated_dims() / 2);
+  KRAFLA_ASSIGN_OR_RETURN(const std::vector<float> longer,
+                          ReadFactors(checkpoint, kLongFactors, n));
+  KRAFLA_ASSIGN_OR_RETURN(const std::vector<float> shorter,
+                          ReadFactors(checkpoint, kShortFactors, n));
   RopeConfig& rope = config->rope;
-  KRAFLA_RETURN_IF_ERROR(
-      ReadLongFactors(checkpoint, "rope_factors_long.weight", n, &rope.long_factors));
-  KRAFLA_RETURN_IF_ERROR(
-      ReadLongFactors(checkpoint, "rope_factors_short.weight", n, &rope.short_factors));
+  rope.long_factors.assign(longer.begin(), longer.end());
+  rope.short_factors.assign(shorter.begin(), shorter.end());
   rope.kind = "longrope";
   rope.original_max_positions =
       gguf.Integer(FormatText("{}.rope.scaling.original_context_length", arch)).value_or(0);

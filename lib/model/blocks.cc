@@ -14,7 +14,7 @@ NetworkShape DecoderShape(const Config& config) {
   shape.n_heads = static_cast<size_t>(config.n_heads);
   shape.n_kv_heads = static_cast<size_t>(config.n_kv_heads);
   shape.head_dim = static_cast<size_t>(config.head_dim);
-  const auto n_rot = static_cast<size_t>(config.n_rot == 0 ? config.head_dim : config.n_rot);
+  const auto n_rot = static_cast<size_t>(config.rotated_dims());
   shape.rope_width = n_rot / 2 * (config.uses_local_rope() ? 2 : 1);
   const size_t n_q = shape.n_heads * shape.head_dim;
   const size_t n_kv = shape.n_kv_heads * shape.head_dim;

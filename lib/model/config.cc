@@ -114,7 +114,7 @@ Status ValidateConfig(const Config& config) {
   KRAFLA_RETURN_IF_ERROR(config_fields::Check(kLists, kPrefix, config));
   KRAFLA_RETURN_IF_ERROR(ValidateHeads(config));
   KRAFLA_RETURN_IF_ERROR(ValidateLayers(config));
-  const int64_t n_rot = config.n_rot == 0 ? config.head_dim : config.n_rot;
+  const int64_t n_rot = config.rotated_dims();
   KRAFLA_RETURN_IF_ERROR(ValidateRope(config.rope, n_rot, kRopePrefix));
   if (config.uses_local_rope()) {
     KRAFLA_RETURN_IF_ERROR(ValidateRope(config.local_rope, n_rot, kLocalRopePrefix));

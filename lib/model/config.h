@@ -1,5 +1,6 @@
-// The hyper-parameters of a model, as the .mlb's metadata stores them (keys "model.<field>"). One
-// table in config.cc lists the fields; reading, writing and range checks all walk it.
+// The hyper-parameters of a model, as the .mlb's metadata stores them (keys "model.<field>").
+// Tables in config.cc and config_rope.cc list the fields; reading, writing and range checks all
+// walk them.
 #ifndef KRAFLA_LIB_MODEL_CONFIG_H_
 #define KRAFLA_LIB_MODEL_CONFIG_H_
 
@@ -63,6 +64,7 @@ struct Config {
   int64_t window(int64_t layer) const { return windows.empty() ? 0 : windows[size_t(layer)]; }
   int64_t rope_of(int64_t layer) const { return ropes.empty() ? 0 : ropes[size_t(layer)]; }
   bool uses_local_rope() const;
+  int64_t rotated_dims() const { return n_rot == 0 ? head_dim : n_rot; }  // of each head
 };
 
 // Range and consistency checks, the same for a conversion and for a load (FileError names the

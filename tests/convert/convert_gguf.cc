@@ -206,6 +206,18 @@ TEST_CASE("a GGUF that does not fit its architecture is refused by name", "[conv
   }
 }
 
+// Half of it, times the bytes of a float, is 0 in 64 bits.
+TEST_CASE("an absurd head size does not fit longrope's factors", "[convert]") {
+  TempFolder folder;
+  GgufCraft gguf = LlamaGguf();
+  gguf.Set("llama.attention.key_length", GgufType::kInt64, std::numeric_limits<int64_t>::min());
+  gguf.Add("rope_factors_long.weight", {0}, 0, "");
+  const Status status = ConvertCraft(gguf, folder);
+  CAPTURE(std::string(Message(status)));
+  CHECK(Message(status).find("rope_factors_long.weight: F32 0, want F32") !=
+        std::string_view::npos);
+}
+
 TEST_CASE("a GGUF with the other convention's names lists what is missing", "[convert]") {
   TempFolder folder;
   GgufCraft gguf = LlamaGguf();

@@ -160,7 +160,7 @@ std::vector<TensorSpec> DecoderTensors(const Config& config, const DecoderFamily
 StatusOr<std::unique_ptr<Network>> BuildDecoder(const Config& config, const DecoderFamily& family,
                                                 const Weights& weights) {
   const NetworkShape shape = DecoderShape(config);
-  const auto n_rot = static_cast<size_t>(config.n_rot == 0 ? config.head_dim : config.n_rot);
+  const auto n_rot = static_cast<size_t>(config.rotated_dims());
   std::vector<RopeTable> ropes = {MakeRopeTable(config.rope, n_rot)};
   if (config.uses_local_rope()) ropes.push_back(MakeRopeTable(config.local_rope, n_rot));
   FfnTraits ffn;
