@@ -129,7 +129,9 @@ Status ReadGgufDecoder(const KeyValues& values, const DecoderFamily& family, Con
   // The converter's view of a GGUF header gives an array's length under <key>.length.
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "tokenizer.ggml.tokens.length", &config->n_vocab));
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key("vocab_size"), &config->n_vocab));
-  if (config->n_vocab == 0) return FileError("config: {}: absent", key("vocab_size"));
+  if (config->n_vocab == 0) {
+    return FileError("config: {}: absent, want an integer", key("vocab_size"));
+  }
   KRAFLA_RETURN_IF_ERROR(ReadGgufRope(values, family.name, &config->rope));
   return ReadGgufTokenIds(values, config);
 }

@@ -1,8 +1,7 @@
 // Gemma 2: norms around each block, GELU, scaled embeddings, soft caps on scores and logits, a
 // sliding window in every other layer.
-#include <cmath>
-
 #include "lib/model/arch/decoder.h"
+#include "lib/model/arch/gemma.h"
 #include "lib/model/arch/keys.h"
 
 namespace krafla {
@@ -24,27 +23,15 @@ Status ReadSoftcap(const KeyValues& values, std::string_view key, double* softca
 }
 
 Status ConfigFromHf(const KeyValues& values, Config* config) {
+  SetGemmaDefaults(config);
   config->n_vocab = 256000;
-  config->n_embd = 2304;
-  config->n_ff = 9216;
-  config->n_layers = 26;
-  config->n_heads = 8;
-  config->n_kv_heads = 4;
-  config->head_dim = 256;
   config->max_positions = 8192;
-  config->norm_eps = 1e-6;
-  config->tied_head = true;
-  config->bos_id = 2;
-  config->end_ids = {1};
   config->attention_softcap = 50;
   config->final_softcap = 30;
   KRAFLA_RETURN_IF_ERROR(ReadHfDecoder(values, kFamily, config));
   KRAFLA_RETURN_IF_ERROR(ReadSoftcap(values, "attn_logit_softcapping", &config->attention_softcap));
   KRAFLA_RETURN_IF_ERROR(ReadSoftcap(values, "final_logit_softcapping", &config->final_softcap));
-  double query_scalar = 256;
-  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "query_pre_attn_scalar", &query_scalar));
-  config->attention_scale = 1 / std::sqrt(query_scalar);
-  config->embed_scale = std::sqrt(static_cast<double>(config->n_embd));
+  KRAFLA_RETURN_IF_ERROR(ReadHfGemmaScales(values, config));
   int64_t window = 4096;
   KRAFLA_RETURN_IF_ERROR(ReadHfWindowSize(values, &window));
   return ReadHfWindows(values, window, AllButEveryNth, kPeriod, config);
@@ -56,12 +43,7 @@ Status ConfigFromGguf(const KeyValues& values, Config* config) {
       ReadNumber(values, "gemma2.attn_logit_softcapping", &config->attention_softcap));
   KRAFLA_RETURN_IF_ERROR(
       ReadNumber(values, "gemma2.final_logit_softcapping", &config->final_softcap));
-  config->embed_scale = std::sqrt(static_cast<double>(config->n_embd));
-  // The header does not tell query_pre_attn_scalar; only the 27B model's is not the head size.
-  if (config->n_layers == kLayersOf27B && config->n_heads > 0) {
-    config->attention_scale =
-        1 / std::sqrt(static_cast<double>(config->n_embd) / static_cast<double>(config->n_heads));
-  }
+  SetGgufGemmaScales(kLayersOf27B, config);
   int64_t window = 4096;
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "gemma2.attention.sliding_window", &window));
   SetWindows(window, AllButEveryNth, kPeriod, config);

@@ -1,9 +1,8 @@
 // Gemma 3, text: norms around each block and of queries and keys, GELU, scaled embeddings; every
 // sixth layer sees all, the others have a window and a rope of their own. Published configurations
 // leave out what the family's defaults say.
-#include <cmath>
-
 #include "lib/model/arch/decoder.h"
+#include "lib/model/arch/gemma.h"
 #include "lib/model/arch/keys.h"
 
 namespace krafla {
@@ -19,20 +18,9 @@ constexpr std::string_view kGgufNames[] = {"gemma3"};
 constexpr int64_t kPeriod = 6;
 constexpr int64_t kLayersOf27B = 62;
 
-void SetDefaults(Config* config) {
-  config->n_vocab = 262208;
-  config->n_embd = 2304;
-  config->n_ff = 9216;
-  config->n_layers = 26;
-  config->n_heads = 8;
-  config->n_kv_heads = 4;
-  config->head_dim = 256;
-  config->max_positions = 131072;
-  config->norm_eps = 1e-6;
-  config->tied_head = true;
-  config->bos_id = 2;
-  config->end_ids = {1};
-  config->rope.theta = 1e6;
+Status CheckPeriod(std::string_view key, int64_t period) {
+  if (period >= 1) return OkStatus();
+  return FileError("config: {}: got {}, want at least 1", key, period);
 }
 
 // Layers with a window turn by local_rope.
@@ -58,7 +46,10 @@ Status ReadRopes(const KeyValues& values, Config* config) {
 }
 
 Status ConfigFromHf(const KeyValues& values, Config* config) {
-  SetDefaults(config);
+  SetGemmaDefaults(config);
+  config->n_vocab = 262208;
+  config->max_positions = 131072;
+  config->rope.theta = 1e6;
   KRAFLA_RETURN_IF_ERROR(ReadHfDecoder(values, kFamily, config));
   KRAFLA_RETURN_IF_ERROR(ReadRopes(values, config));
   for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) {
@@ -67,16 +58,13 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
   if (values.Bool("use_bidirectional_attention").value_or(false)) {
     return UnsupportedError("config: use_bidirectional_attention is not built here");
   }
-  double query_scalar = 256;
-  KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "query_pre_attn_scalar", &query_scalar));
-  config->attention_scale = 1 / std::sqrt(query_scalar);
-  config->embed_scale = std::sqrt(static_cast<double>(config->n_embd));
+  KRAFLA_RETURN_IF_ERROR(ReadHfGemmaScales(values, config));
   int64_t window = 4096;
   int64_t period = kPeriod;
   KRAFLA_RETURN_IF_ERROR(ReadHfWindowSize(values, &window));
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "_sliding_window_pattern", &period));
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "sliding_window_pattern", &period));
-  if (period < 1) return FileError("config: sliding_window_pattern: got {}", period);
+  KRAFLA_RETURN_IF_ERROR(CheckPeriod("sliding_window_pattern", period));
   KRAFLA_RETURN_IF_ERROR(ReadHfWindows(values, window, AllButEveryNth, period, config));
   SetLocalRopes(config);
   return OkStatus();
@@ -87,17 +75,13 @@ Status ConfigFromGguf(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadGgufDecoder(values, kFamily, config));
   KRAFLA_RETURN_IF_ERROR(
       ReadNumber(values, "gemma3.rope.freq_base_swa", &config->local_rope.theta));
-  config->embed_scale = std::sqrt(static_cast<double>(config->n_embd));
-  // The header does not tell query_pre_attn_scalar; only the 27B model's is not the head size.
-  if (config->n_layers == kLayersOf27B && config->n_heads > 0) {
-    config->attention_scale =
-        1 / std::sqrt(static_cast<double>(config->n_embd) / static_cast<double>(config->n_heads));
-  }
+  SetGgufGemmaScales(kLayersOf27B, config);
   int64_t window = 0;
   int64_t period = kPeriod;
   KRAFLA_RETURN_IF_ERROR(RequireInteger(values, "gemma3.attention.sliding_window", &window));
-  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "gemma3.attention.sliding_window_pattern", &period));
-  if (period < 1) return FileError("config: sliding_window_pattern: got {}", period);
+  constexpr std::string_view kPeriodKey = "gemma3.attention.sliding_window_pattern";
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, kPeriodKey, &period));
+  KRAFLA_RETURN_IF_ERROR(CheckPeriod(kPeriodKey, period));
   SetWindows(window, AllButEveryNth, period, config);
   SetLocalRopes(config);
   return OkStatus();

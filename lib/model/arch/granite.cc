@@ -16,7 +16,7 @@ Status ReadScales(const KeyValues& values, const char* embed, const char* attent
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, attention, &config->attention_scale));
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, residual, &config->residual_scale));
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, logits, &divisor));
-  if (divisor == 0) return FileError("config: {}: got 0", logits);
+  if (divisor == 0) return FileError("config: {}: got 0, want a number that is not 0", logits);
   config->logit_scale = 1 / divisor;
   return OkStatus();
 }

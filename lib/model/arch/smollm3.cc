@@ -23,7 +23,9 @@ Status ReadRopes(const KeyValues& values, Config* config) {
   if (!rotates) {
     int64_t interval = kInterval;
     KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "no_rope_layer_interval", &interval));
-    if (interval < 1) return FileError("config: no_rope_layer_interval: got {}", interval);
+    if (interval < 1) {
+      return FileError("config: no_rope_layer_interval: got {}, want at least 1", interval);
+    }
     SetRopes(interval, config);
     return OkStatus();
   }
