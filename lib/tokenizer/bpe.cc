@@ -17,10 +17,8 @@ constexpr uint32_t kEnd = 0xFFFFFFFF;  // no neighbour
 
 }  // namespace
 
-// The model never makes a special token out of text.
 bool Bpe::IsModelToken(int32_t id) const {
-  return id >= 0 && (table_->tokens()[static_cast<size_t>(id)].flags &
-                     (kTokenInModel | kTokenSpecial)) == kTokenInModel;
+  return id >= 0 && krafla::IsModelToken(table_->tokens()[static_cast<size_t>(id)]);
 }
 
 void Bpe::ReadSymbols(std::string_view word, bool is_bytes, BpeScratch* scratch) const {

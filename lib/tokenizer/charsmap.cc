@@ -68,7 +68,6 @@ bool Charsmap::Find(std::string_view text, std::string_view* replacement) const 
 
 Status Charsmap::Apply(const TrustedText& in, TrustedText* out) const {
   const std::string_view text = in.text;
-  const size_t limit = 64 * text.size() + 65536;
   std::string_view replacement;
   for (size_t begin = 0; begin < text.size();) {
     // One grapheme: from begin to end.
@@ -97,9 +96,7 @@ Status Charsmap::Apply(const TrustedText& in, TrustedText* out) const {
         at += length;
       }
     }
-    if (out->text.size() > limit) {
-      return ArgumentError("tokenizer: normalised text exceeds {} bytes", limit);
-    }
+    KRAFLA_RETURN_IF_ERROR(CheckGrowth(in, *out));
     begin = end;
   }
   return OkStatus();

@@ -11,13 +11,6 @@
 namespace krafla {
 namespace {
 
-// A table may replace a letter by a book; a text grows by this much and no more.
-Status CheckGrowth(const TrustedText& in, const TrustedText& out) {
-  const size_t limit = 64 * in.text.size() + 65536;
-  if (out.text.size() <= limit) return OkStatus();
-  return ArgumentError("tokenizer: normalised text exceeds {} bytes", limit);
-}
-
 Status ReplaceLiteral(const StepView& step, const TrustedText& in, TrustedText* out) {
   for (size_t at = 0; at < in.text.size();) {
     const size_t found = step.text.empty() ? in.text.npos : in.text.find(step.text, at);

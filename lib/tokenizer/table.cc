@@ -38,6 +38,31 @@ int ProgramOf(uint32_t kind) {
   return static_cast<int>(kind / 32);
 }
 
+Status ReadHeader(std::string_view blob, TableHeader* header) {
+  if (blob.size() < sizeof(*header)) {
+    return FileError("tokenizer table: {} bytes, want at least {}", blob.size(), sizeof(*header));
+  }
+  std::memcpy(header, blob.data(), sizeof(*header));
+  if (std::memcmp(header->magic, "KRAFTOK1", 8) != 0) {
+    return FileError("tokenizer table: does not start with KRAFTOK1");
+  }
+  if (header->version != 1) {
+    return UnsupportedError("tokenizer table: version {}, want 1", header->version);
+  }
+  if (header->required != 0) {
+    return UnsupportedError("tokenizer table: unknown required features {:#x}", header->required);
+  }
+  if (header->total_bytes != blob.size()) {
+    return FileError("tokenizer table: {} bytes, its header says {}", blob.size(),
+                     header->total_bytes);
+  }
+  if (header->n_sections > kMaxSections ||
+      sizeof(*header) + header->n_sections * sizeof(TableSection) > blob.size()) {
+    return FileError("tokenizer table: {} sections do not fit", header->n_sections);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 std::string_view StepName(StepKind kind) {
@@ -121,27 +146,7 @@ Status TokenizerTable::ReadSections(std::string_view blob) {
                          kTokenizerTableAlignment);
   }
   TableHeader header;
-  if (blob.size() < sizeof(header)) {
-    return FileError("tokenizer table: {} bytes, want at least {}", blob.size(), sizeof(header));
-  }
-  std::memcpy(&header, blob.data(), sizeof(header));
-  if (std::memcmp(header.magic, "KRAFTOK1", 8) != 0) {
-    return FileError("tokenizer table: does not start with KRAFTOK1");
-  }
-  if (header.version != 1) {
-    return UnsupportedError("tokenizer table: version {}, want 1", header.version);
-  }
-  if (header.required != 0) {
-    return UnsupportedError("tokenizer table: unknown required features {:#x}", header.required);
-  }
-  if (header.total_bytes != blob.size()) {
-    return FileError("tokenizer table: {} bytes, its header says {}", blob.size(),
-                     header.total_bytes);
-  }
-  if (header.n_sections > kMaxSections ||
-      sizeof(header) + header.n_sections * sizeof(TableSection) > blob.size()) {
-    return FileError("tokenizer table: {} sections do not fit", header.n_sections);
-  }
+  KRAFLA_RETURN_IF_ERROR(ReadHeader(blob, &header));
   std::span<const SettingsRecord> settings;
   std::span<const char> strings, charsmap;
   for (uint32_t i = 0; i < header.n_sections; ++i) {

@@ -81,6 +81,10 @@ struct TokenRecord {
   uint32_t flags;
 };
 inline constexpr uint32_t kTokenPresent = 1, kTokenInModel = 2, kTokenSpecial = 4, kTokenAdded = 8;
+// The model never makes a special token out of text, whatever the vocabulary holds.
+inline bool IsModelToken(const TokenRecord& token) {
+  return (token.flags & (kTokenInModel | kTokenSpecial)) == kTokenInModel;
+}
 
 struct MergeRecord {
   uint32_t left, right, rank, result;  // left == kNoEntry: empty slot

@@ -272,11 +272,6 @@ class Writer {
     }
   }
 
-  // The model never makes a special token out of text, whatever the vocabulary holds.
-  bool IsModelToken(uint32_t id) const {
-    return (tokens_[id].flags & (kTokenInModel | kTokenSpecial)) == kTokenInModel;
-  }
-
   Status AddMerges() {
     const size_t n = spec_.merges.size();
     if (n > kMaxTokens) return FileError("tokenizer: {} merges, at most {}", n, kMaxTokens);
@@ -290,7 +285,7 @@ class Writer {
       uint32_t probes = 0;
       for (uint32_t rank = 0; rank < n; ++rank) {
         const MergeSpec& m = spec_.merges[rank];
-        if (!IsModelToken(m.result)) continue;
+        if (!IsModelToken(tokens_[m.result])) continue;
         uint64_t slot = MergeHash(m.left, m.right);
         uint32_t i = 0;
         for (;; ++slot, ++i) {
@@ -312,7 +307,7 @@ class Writer {
     for (size_t id = 0; id < tokens_.size(); ++id) {
       const TokenSpec& token = spec_.tokens[id];
       if (!std::isfinite(token.score)) return FileError("tokenizer: token {} has no score", id);
-      if (IsModelToken(static_cast<uint32_t>(id)) && token.text.size() > kMaxUnigramBytes) {
+      if (IsModelToken(tokens_[id]) && token.text.size() > kMaxUnigramBytes) {
         return FileError("tokenizer: token {} has {} bytes, Unigram's at most {}", id,
                          token.text.size(), kMaxUnigramBytes);
       }
@@ -324,7 +319,7 @@ class Writer {
   void AddByteTokens() {
     std::unordered_map<std::string_view, uint32_t> ids;
     for (uint32_t id = 0; id < tokens_.size(); ++id) {
-      if (IsModelToken(id) && spec_.tokens[id].text.size() <= 6) {
+      if (IsModelToken(tokens_[id]) && spec_.tokens[id].text.size() <= 6) {
         ids.emplace(spec_.tokens[id].text, id);
       }
     }

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/base/status.h"
+
 namespace krafla {
 
 // One trust byte (0 or 1) for each byte of the text, or none where nobody asks.
@@ -37,6 +39,13 @@ struct TrustedText {
     if (from.tracks()) trust.resize(text.size(), bytes != 0 && from.AllTrusted(begin, bytes));
   }
 };
+
+// A table may replace a letter by a book; a text grows by this much and no more. ArgumentError.
+inline Status CheckGrowth(const TrustedText& in, const TrustedText& out) {
+  const size_t limit = 64 * in.text.size() + 65536;
+  if (out.text.size() <= limit) return OkStatus();
+  return ArgumentError("tokenizer: normalised text exceeds {} bytes", limit);
+}
 
 }  // namespace krafla
 

@@ -12,10 +12,6 @@ namespace {
 constexpr double kUnkPenalty = 10.0;
 constexpr int32_t kNowhere = -2, kUnknown = -1;
 
-bool IsModelToken(const TokenRecord& t) {
-  return (t.flags & (kTokenInModel | kTokenSpecial)) == kTokenInModel;
-}
-
 size_t FirstTwo(std::string_view text) {
   const size_t first = static_cast<uint8_t>(text[0]);
   return first << 8 | (text.size() > 1 ? static_cast<uint8_t>(text[1]) : 0);
