@@ -1,7 +1,9 @@
-// One pass that knows strings, so that digits within them are left alone.
+// A text that the parser refuses for a number is read again with its long ones spelt otherwise, by
+// one pass that knows strings, so that digits within them are left alone.
 #include "lib/convert/json_numbers.h"
 
 #include <algorithm>
+#include <string>
 
 namespace krafla {
 namespace {
@@ -18,8 +20,8 @@ size_t SkipString(std::string_view json, size_t at) {
   return std::min(at + 1, json.size());
 }
 
-}  // namespace
-
+// The text with each whole number of more than kMaxDigits spelt as a floating-point one ("e0"
+// behind it). What is no JSON stays that.
 std::string WithFloatsForBigIntegers(std::string_view json) {
   std::string out;
   out.reserve(json.size() + 16);
@@ -43,6 +45,20 @@ std::string WithFloatsForBigIntegers(std::string_view json) {
     if (at - begin > kMaxDigits && !is_part) out.append("e0");
   }
   return out;
+}
+
+}  // namespace
+
+StatusOr<simdjson::dom::element> ParseJson(std::string_view file, std::string_view text,
+                                           simdjson::dom::parser* parser) {
+  simdjson::dom::element root;
+  auto error = parser->parse(text.data(), text.size()).get(root);
+  if (error == simdjson::NUMBER_ERROR) {
+    error = parser->parse(WithFloatsForBigIntegers(text)).get(root);
+  }
+  if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", file);
+  if (error != simdjson::SUCCESS) return FileError("{}: {}", file, simdjson::error_message(error));
+  return root;
 }
 
 }  // namespace krafla

@@ -3,14 +3,18 @@
 #ifndef KRAFLA_LIB_CONVERT_JSON_NUMBERS_H_
 #define KRAFLA_LIB_CONVERT_JSON_NUMBERS_H_
 
-#include <string>
+#include <simdjson.h>
+
 #include <string_view>
+
+#include "lib/base/status.h"
 
 namespace krafla {
 
-// The text with each whole number of more than 18 digits spelt as a floating-point one ("e0" behind
-// it). What is no JSON stays that.
-std::string WithFloatsForBigIntegers(std::string_view json);
+// The root of a document that lives with the parser; whole numbers that 64 bits do not hold are
+// doubles. FileError and MemoryError name the file.
+StatusOr<simdjson::dom::element> ParseJson(std::string_view file, std::string_view text,
+                                           simdjson::dom::parser* parser);
 
 }  // namespace krafla
 

@@ -55,14 +55,7 @@ StatusOr<JsonValues> JsonValues::Parse(std::string_view text, std::string_view f
   if (document->parser.allocate(text.size() + 1, kMaxDepth) != simdjson::SUCCESS) {
     return MemoryError("{}: no memory to parse {} bytes of JSON", file, text.size());
   }
-  auto error = document->parser.parse(text.data(), text.size()).get(document->root);
-  if (error == simdjson::NUMBER_ERROR) {
-    error = document->parser.parse(WithFloatsForBigIntegers(text)).get(document->root);
-  }
-  if (error != simdjson::SUCCESS) {
-    if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", file);
-    return FileError("{}: {}", file, simdjson::error_message(error));
-  }
+  KRAFLA_ASSIGN_OR_RETURN(document->root, ParseJson(file, text, &document->parser));
   if (!document->root.is_object()) return FileError("{}: not a JSON object", file);
   return JsonValues(std::move(document));
 }

@@ -356,29 +356,17 @@ class Reader {
   bool add_bos_ = false, add_eos_ = false;
 };
 
-StatusOr<element> Parse(std::string_view name, std::string_view text,
-                        simdjson::dom::parser* parser) {
-  element root;
-  auto error = parser->parse(text.data(), text.size()).get(root);
-  if (error == simdjson::NUMBER_ERROR) {
-    error = parser->parse(WithFloatsForBigIntegers(text)).get(root);
-  }
-  if (error == simdjson::MEMALLOC) return MemoryError("{}: no memory to read it", name);
-  if (error) return FileError("{}: {}", name, simdjson::error_message(error));
-  return root;
-}
-
 }  // namespace
 
 StatusOr<TokenizerSpec> TokenizerSpecFromJson(std::string_view tokenizer_json,
                                               std::string_view config_json) {
   simdjson::dom::parser parser, config_parser;
   Reader reader;
-  KRAFLA_ASSIGN_OR_RETURN(const element root, Parse("tokenizer.json", tokenizer_json, &parser));
+  KRAFLA_ASSIGN_OR_RETURN(const element root, ParseJson("tokenizer.json", tokenizer_json, &parser));
   KRAFLA_RETURN_IF_ERROR(reader.Read(root));
   if (!config_json.empty()) {
     KRAFLA_ASSIGN_OR_RETURN(const element config,
-                            Parse("tokenizer_config.json", config_json, &config_parser));
+                            ParseJson("tokenizer_config.json", config_json, &config_parser));
     KRAFLA_RETURN_IF_ERROR(reader.ReadConfig(config));
   }
   return reader.Finish();
