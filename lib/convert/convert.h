@@ -21,7 +21,8 @@ enum class ConvertKind : uint8_t { kHf, kGguf, kTokenizer };
 using ConvertProgress = int (*)(void* user, uint64_t done, uint64_t total);
 
 // One line of what a conversion would write: the tensors of one class in one format, then
-// "tokenizer", "template" and "header", and at last the "file" as a whole. Non-zero stops.
+// "tokenizer", "template" and "header", and at last the "file" as a whole. Before all, and in a
+// conversion too: "skipped <part>" for what is left out of the checkpoint. Non-zero stops.
 using ConvertSizes = int (*)(void* user, std::string_view what, std::string_view format,
                              uint64_t n_tensors, uint64_t bytes);
 
@@ -33,8 +34,7 @@ struct ConvertOptions {
   std::vector<TensorClass> q8;  // except these, which are q8 (ParseClassList)
   ConvertProgress progress = nullptr;
   void* user = nullptr;
-  // Tells the sizes instead of writing anything.
-  bool dry_run = false;
+  bool dry_run = false;  // tells the sizes instead of writing anything
   ConvertSizes sizes = nullptr;
   // Works in "<out>.partial", which a stopped or killed conversion leaves; the next one with the
   // same inputs and options goes on from there and gives the same bytes, any other discards it.

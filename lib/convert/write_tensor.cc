@@ -1,5 +1,5 @@
-// The threads read, pack and put their pieces; the checksums, which need the bytes in order, and
-// the progress are the caller's. The disk is told of the rows after these while these are at work.
+// One thread reads the next window of rows while the pool packs this one; the caller writes it,
+// takes the checksum, which needs the bytes in order, and tells the progress.
 #include "lib/convert/write_tensor.h"
 
 #include <algorithm>

@@ -23,7 +23,7 @@ Status BackgroundTask::Start(std::function<Status()> task) {
       try {
         status_ = task();
       } catch (const std::bad_alloc&) {
-        status_ = Status(absl::StatusCode::kResourceExhausted, "");
+        status_ = Status(absl::StatusCode::kResourceExhausted, "");  // a message needs memory
       }
     });
     return OkStatus();
