@@ -29,7 +29,7 @@ void AddOptions(CLI::App& app, RunArgs* args) {
   AddModel(app, &talk.model);
   AddTokenizerOverride(app, &talk.model);
   AddChoice(app, "--chat", &talk.chat,
-            {"auto", "qwen", "llama3", "llama2", "mistral", "chatml", "none"}, {},
+            {"auto", "qwen", "llama3", "llama2", "mistral", "chatml", "gemma", "none"}, {},
             "Chat template (default auto: the model's own, none where it has none)");
   app.add_option("-p,--prompt", args->prompt, "One user turn; raw text with --chat none")
       ->type_name("TEXT");
