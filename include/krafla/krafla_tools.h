@@ -45,9 +45,14 @@ typedef struct krafla_convert_options {
 #define KRAFLA_CONVERT_OPTIONS_INIT \
   { sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL }
 
+/* Only a complete file appears under the output's name. Returns also KRAFLA_E_IO, KRAFLA_E_FILE,
+ * KRAFLA_E_UNSUPPORTED, KRAFLA_E_NOT_FOUND, KRAFLA_E_CALLBACK; KRAFLA_E_ARGUMENT where the output
+ * is one of the inputs. */
 KRAFLA_API int32_t krafla_convert(const krafla_convert_options *options);
 
-/* Reads a .mlb or .mlt whole and compares every checksum, shape and table. */
+/* Reads a .mlb or .mlt whole and compares every checksum, shape and table. progress: in bytes;
+ * non-zero: KRAFLA_E_CALLBACK. Returns also KRAFLA_E_IO, KRAFLA_E_FILE, KRAFLA_E_UNSUPPORTED,
+ * KRAFLA_E_NOT_FOUND. */
 KRAFLA_API int32_t krafla_check_file(const char *path, size_t path_length,
                                      int (*progress)(void *user, uint64_t done, uint64_t total),
                                      void *user);
