@@ -136,7 +136,21 @@ inline int32_t fold_sum(I32 a) {
   return _mm_cvtsi128_si32(_mm_add_epi32(s, _mm_shuffle_epi32(s, 0x01)));
 }
 
+// Four activations in every lane.
+using Quad = I32;
+inline Quad load_quad(const int8_t* p) {
+  int32_t four;
+  memcpy(&four, p, sizeof four);
+  return splat_int(four);
+}
+
 inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), _MM_HINT_T0); }
+
+// A value that the compiler knows nothing about: for measurements.
+inline Quad opaque(Quad x) {
+  asm volatile("" : "+x"(x.v));
+  return x;
+}
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS

@@ -10,13 +10,6 @@ namespace {
 constexpr size_t kGemmTokens = 4;  // tokens of a quantised tile: 8 sums, 2 weights, 1 token's bytes
 constexpr size_t kPartsTogether = 2;
 
-using Quad = I32;
-inline Quad load_quad(const int8_t* p) {
-  int32_t four;
-  memcpy(&four, p, sizeof four);
-  return splat_int(four);
-}
-
 // Eight pair sums fit 16 bits (8 * 2 * 15 * 127 = 30480).
 struct DotU4 {
   using Sum = __m256i;
@@ -44,12 +37,6 @@ struct DotI8 {
   }
   static I32 total(Sum sum, I32) { return {sum}; }
 };
-
-// A value that the compiler knows nothing about: for measurements.
-inline Quad opaque(Quad x) {
-  asm volatile("" : "+x"(x.v));
-  return x;
-}
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS

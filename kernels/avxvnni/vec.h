@@ -11,13 +11,6 @@ namespace {
 constexpr size_t kGemmTokens = 4;  // tokens of a quantised tile: 8 sums, 2 weights, 1 token's bytes
 constexpr size_t kPartsTogether = 2;
 
-using Quad = I32;
-inline Quad load_quad(const int8_t* p) {
-  int32_t four;
-  memcpy(&four, p, sizeof four);
-  return splat_int(four);
-}
-
 struct DotU4 {
   using Sum = __m256i;
   using Codes = I32;
@@ -34,12 +27,6 @@ struct DotI8 : DotU4 {
     return {_mm256_xor_si256(codes.v, _mm256_set1_epi8(static_cast<char>(0x80)))};
   }
 };
-
-// A value that the compiler knows nothing about: for measurements.
-inline Quad opaque(Quad x) {
-  asm volatile("" : "+x"(x.v));
-  return x;
-}
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS
