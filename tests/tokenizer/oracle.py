@@ -165,6 +165,92 @@ class Driver:
         return json.loads(self.process.stdout.readline())
 
 
+class Comparison:
+    """Asks theirs and ours the same, prints the first differences and counts all."""
+
+    def __init__(self, theirs, driver, seed, no_special):
+        self.theirs, self.ours, self.rng, self.no_special = theirs, Driver(driver), random.Random(seed), no_special
+        self.markers = [token.content for token in theirs.get_added_tokens_decoder().values()]
+        self.unigram = isinstance(theirs.model, models.Unigram)
+        self.decodes = "tokenize_lines" in driver
+        self.bad = {"ids": 0, "decoded": 0, "pieces": 0}
+
+    def want(self, text, special, parse):
+        self.theirs.encode_special_tokens = not parse
+        return self.theirs.encode(text, add_special_tokens=special).ids
+
+    def differ(self, kind, *told):
+        self.bad[kind] += 1
+        if self.bad[kind] <= 5:
+            print("DIFFERENT", kind, *told)
+
+    def random_strings(self, count):
+        rng = self.rng
+        for _ in range(count):
+            text = random_text(rng, self.markers)
+            if rng.random() < 0.03:  # a long run of something
+                text += (rng.choice(SNIPPETS + self.markers[:8] + ["a", "\u0939\u093f"]) * rng.randint(50, 400) +
+                         rng.choice(SNIPPETS))
+            special, parse = rng.random() < 0.3 and not self.no_special, rng.random() < 0.5
+            if self.unigram and not parse:
+                text = without(text, self.markers)
+            want = self.want(text, special, parse)
+            got = self.ours.ask(text=text, special=special, parse_special=parse)
+            if got.get("ids") != want:
+                self.differ("ids", json.dumps(text), special, parse, "\n want", want, "\n got ", got)
+            elif self.decodes:
+                self.decoding_and_pieces(text, want, special, parse)
+        print(f"{count} random strings: {self.bad['ids']} different, {self.bad['decoded']} decoded differently, "
+              f"{self.bad['pieces']} different in pieces")
+
+    def decoding_and_pieces(self, text, ids, special, parse):
+        want = self.theirs.decode(ids, skip_special_tokens=False)
+        got = bytes.fromhex(self.ours.ask(decode=ids)["hex"]).decode("utf-8", "replace")
+        if got != want:
+            self.differ("decoded", json.dumps(text), ids, "\n want", repr(want), "\n got ", repr(got))
+        # A text that is trusted, or not, throughout gives the same in any pieces.
+        cuts = sorted(self.rng.randint(0, len(text)) for _ in range(3))
+        parts = [text[a:b] for a, b in zip([0] + cuts, cuts + [len(text)])]
+        got = self.ours.ask(pieces=[[p, parse] for p in parts], special=special)
+        if got.get("ids") != ids:
+            self.differ("pieces", json.dumps(parts), special, parse, "\n want", ids, "\n got ", got)
+
+    def whole_text(self, path):
+        text = open(path, encoding="utf-8", newline="").read()
+        start = time.time()
+        want = self.want(text, False, False)
+        seconds = time.time() - start
+        got = self.ours.ask(text=text)
+        size = len(text.encode())
+        print(f"{path}: {size} bytes, {len(want)} tokens, equal: {got.get('ids') == want}; "
+              f"theirs {size / seconds / 1e6:.1f} MB/s"
+              + (f", ours {size / got['seconds'] / 1e6:.1f} MB/s" if "seconds" in got else ""))
+        self.bad["ids"] += got.get("ids") != want
+
+    def limits(self):
+        """1 MB of one kind of character: less than a second."""
+        letters = "".join(self.rng.choice("abcdefgh") for _ in range(1000000))
+        for name, text in [("letter", "a" * 1000000), ("spaces", " " * 1000000), ("newlines", "\n" * 1000000),
+                           ("spaces, letter", " " * 1000000 + "x"), ("emoji", "\U0001f600" * 250000),
+                           ("marks", "a" + "\u0301\u0316" * 250000), ("digits", "1" * 1000000),
+                           ("Devanagari", "\u0939\u093f\u0928\u094d\u0926\u0940" * 55556),
+                           ("apostrophes", "'" * 1000000), ("markers", "<|" * 500000), ("random letters", letters)]:
+            got = self.ours.ask(text=text, parse_special=True)
+            want = self.want(text, False, True) if name in ("letter", "spaces", "emoji", "Devanagari") else None
+            self.bad["ids"] += want is not None and got.get("ids") != want
+            self.bad["ids"] += "seconds" in got and got["seconds"] > 1.0
+            print(f"{name}: {len(text.encode())} bytes, {len(got.get('ids', []))} tokens, "
+                  f"{got.get('seconds', got)} s" + ("" if want is None else f", equal: {got.get('ids') == want}"))
+
+
+def compare_published(args):
+    for name in PUBLISHED:
+        print(name)
+        published(name, args.json, args.dump + ".json")
+        subprocess.run([sys.executable, sys.argv[0], "--driver", args.driver, "--json", args.dump + ".json",
+                        "--as-gguf", name, "--dump", args.dump, "--count", str(args.count)], check=True)
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--driver", required=True)
@@ -180,80 +266,19 @@ def main():
     parser.add_argument("texts", nargs="*")
     args = parser.parse_args()
     if args.published:
-        for name in PUBLISHED:
-            print(name)
-            published(name, args.json, args.dump + ".json")
-            subprocess.run([sys.executable, sys.argv[0], "--driver", args.driver, "--json", args.dump + ".json",
-                            "--as-gguf", name, "--dump", args.dump, "--count", str(args.count)], check=True)
+        compare_published(args)
         return 0
     theirs = Tokenizer.from_file(args.json) if args.json else from_gguf(args.gguf, args.dump)
     if args.as_gguf:
         as_gguf(args.json, args.as_gguf, args.dump)
         args.no_special = True  # a GGUF's post-processor is two flags
-    added = theirs.get_added_tokens_decoder()
-    markers = [t.content for t in added.values()]
-    ours = Driver(args.driver)
-    unigram = isinstance(theirs.model, models.Unigram)
-    own = "tokenize_lines" in args.driver
-    rng = random.Random(args.seed)
-    bad = [0, 0, 0]
-
-    def expect(text, special, parse):
-        theirs.encode_special_tokens = not parse
-        return theirs.encode(text, add_special_tokens=special).ids
-
-    for i in range(args.count):
-        text = random_text(rng, markers)
-        if rng.random() < 0.03:  # a long run of something
-            text += rng.choice(SNIPPETS + markers[:8] + ["a", "\u0939\u093f"]) * rng.randint(50, 400) + rng.choice(SNIPPETS)
-        special, parse = rng.random() < 0.3 and not args.no_special, rng.random() < 0.5
-        if unigram and not parse:
-            text = without(text, markers)
-        want = expect(text, special, parse)
-        got = ours.ask(text=text, special=special, parse_special=parse)
-        if got.get("ids") != want:
-            bad[0] += 1
-            if bad[0] <= 5:
-                print("DIFFERENT", json.dumps(text), special, parse, "\n want", want, "\n got ", got)
-        elif own:
-            want_text = theirs.decode(want, skip_special_tokens=False)
-            got_text = bytes.fromhex(ours.ask(decode=want)["hex"]).decode("utf-8", "replace")
-            if got_text != want_text:
-                bad[1] += 1
-                if bad[1] <= 5:
-                    print("DECODED", json.dumps(text), want, "\n want", repr(want_text), "\n got ", repr(got_text))
-            # A text that is trusted, or not, throughout gives the same in any pieces.
-            cuts = sorted(rng.randint(0, len(text)) for _ in range(3))
-            parts = [text[a:b] for a, b in zip([0] + cuts, cuts + [len(text)])]
-            got = ours.ask(pieces=[[p, parse] for p in parts], special=special)
-            bad[2] += got.get("ids") != want
-    print(f"{args.count} random strings: {bad[0]} different, {bad[1]} decoded differently, "
-          f"{bad[2]} different in pieces")
+    comparison = Comparison(theirs, args.driver, args.seed, args.no_special)
+    comparison.random_strings(args.count)
     for path in args.texts:
-        text = open(path, encoding="utf-8", newline="").read()
-        start = time.time()
-        want = expect(text, False, False)
-        seconds = time.time() - start
-        got = ours.ask(text=text)
-        size = len(text.encode())
-        print(f"{path}: {size} bytes, {len(want)} tokens, equal: {got.get('ids') == want}; "
-              f"theirs {size / seconds / 1e6:.1f} MB/s"
-              + (f", ours {size / got['seconds'] / 1e6:.1f} MB/s" if "seconds" in got else ""))
-        bad[0] += got.get("ids") != want
+        comparison.whole_text(path)
     if args.limits:
-        for name, text in [("letter", "a" * 1000000), ("spaces", " " * 1000000), ("newlines", "\n" * 1000000),
-                           ("spaces, letter", " " * 1000000 + "x"), ("emoji", "\U0001f600" * 250000),
-                           ("marks", "a" + "\u0301\u0316" * 250000), ("digits", "1" * 1000000),
-                           ("Devanagari", "\u0939\u093f\u0928\u094d\u0926\u0940" * 55556),
-                           ("apostrophes", "'" * 1000000), ("markers", "<|" * 500000),
-                           ("random letters", "".join(rng.choice("abcdefgh") for _ in range(1000000)))]:
-            got = ours.ask(text=text, parse_special=True)
-            want = expect(text, False, True) if name in ("letter", "spaces", "emoji", "Devanagari") else None
-            bad[0] += want is not None and got.get("ids") != want
-            bad[0] += "seconds" in got and got["seconds"] > 1.0
-            print(f"{name}: {len(text.encode())} bytes, {len(got.get('ids', []))} tokens, "
-                  f"{got.get('seconds', got)} s" + ("" if want is None else f", equal: {got.get('ids') == want}"))
-    return any(bad)
+        comparison.limits()
+    return any(comparison.bad.values())
 
 
 if __name__ == "__main__":
