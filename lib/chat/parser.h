@@ -62,7 +62,7 @@ class Parser {
   uint32_t AddString(std::string bytes);
   uint32_t Symbol(std::string_view name);
 
-  // Expressions (parse_expression.cc).
+  // Expressions (parse_expression.cc, parse_postfix.cc).
   NodeId ParseTuple(bool with_condition, std::string_view end_name, bool parenthesised);
   NodeId ParseExpression(bool with_condition = true);
   NodeId ParseBinary(int min_precedence);
