@@ -9,6 +9,7 @@
 
 #include "lib/base/utf8.h"
 #include "lib/tokenizer/byte_alphabet.h"
+#include "lib/tokenizer/decoded_bytes.h"
 #include "lib/tokenizer/normalizer.h"
 #include "lib/tokenizer/table.h"
 
@@ -31,13 +32,6 @@ class StringPool {
   std::unordered_map<std::string, size_t> known_;
   std::string bytes_;
 };
-
-void ReplaceAll(std::string* text, std::string_view from, std::string_view to) {
-  if (from.empty()) return;
-  for (size_t at = 0; (at = text->find(from, at)) != std::string::npos; at += to.size()) {
-    text->replace(at, from.size(), to);
-  }
-}
 
 class Writer {
  public:
@@ -121,46 +115,6 @@ class Writer {
     return OkStatus();
   }
 
-  std::string DecodedBytes(std::string text) const {
-    bool fused = false;
-    for (const Step& step : spec_.decoder) {
-      switch (step.kind) {
-        case StepKind::kDecodeByteLevel:
-          text = BytesOfLetters(text);
-          break;
-        case StepKind::kDecodeReplace:
-          ReplaceAll(&text, step.text, step.text2);
-          break;
-        case StepKind::kDecodeByteFallback:
-          if (const int byte = ByteOfFallbackToken(text); byte >= 0) {
-            text.assign(1, static_cast<char>(byte));
-          }
-          break;
-        case StepKind::kDecodeFuse:
-          fused = true;
-          break;
-        case StepKind::kDecodeStrip:
-          for (uint32_t i = 0; !fused && i < step.arg && !step.text.empty() &&
-                               std::string_view(text).starts_with(step.text);
-               ++i) {
-            text.erase(0, step.text.size());
-          }
-          for (uint32_t i = 0; !fused && i < step.flags && !step.text.empty() &&
-                               std::string_view(text).ends_with(step.text);
-               ++i) {
-            text.resize(text.size() - step.text.size());
-          }
-          break;
-        case StepKind::kDecodeMetaspace:
-          ReplaceAll(&text, step.text, " ");
-          break;
-        default:
-          break;
-      }
-    }
-    return text;
-  }
-
   Status AddTokens() {
     if (spec_.tokens.empty() || spec_.tokens.size() > kMaxTokens) {
       return FileError("tokenizer: {} tokens, want 1 to {}", spec_.tokens.size(), kMaxTokens);
@@ -233,7 +187,8 @@ class Writer {
       if ((tokens_[id].flags & kTokenPresent) == 0) continue;
       // Hugging Face decodes a normalised added token from its normalised text.
       const std::string& text = spec_.tokens[id].text;
-      const std::string bytes = DecodedBytes(match_of[id].empty() ? text : match_of[id]);
+      const std::string bytes =
+          DecodedBytes(spec_.decoder, match_of[id].empty() ? text : match_of[id]);
       if (bytes.size() > kMaxTokenBytes) return FileError("tokenizer: token {} is too long", id);
       TokenRecord& t = tokens_[id];
       KRAFLA_ASSIGN_OR_RETURN(t.text, strings_.Add(text));
