@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "kernels/kernels.h"
-#include "lib/convert/write_tensor.h"
 
 namespace krafla {
 namespace {
@@ -96,6 +95,12 @@ bool CopyTile16(const char* raw, uint64_t row_bytes, size_t n_rows, size_t cols,
 }
 
 }  // namespace
+
+uint64_t PermutedRow(uint64_t row, uint64_t head_rows) {
+  const uint64_t in_head = row % head_rows;
+  const uint64_t half = head_rows / 2;
+  return row - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
+}
 
 Status ReadPlannedRows(const PlannedTensor& planned, uint64_t row, uint64_t n, char* raw) {
   const auto heads = static_cast<uint64_t>(planned.spec.gguf_permuted_heads);

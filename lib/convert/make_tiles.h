@@ -10,6 +10,10 @@
 
 namespace krafla {
 
+// Row of the source that holds row `row` of a matrix whose GGUF form has each head's rotary halves
+// interleaved (TensorSpec::gguf_permuted_heads).
+uint64_t PermutedRow(uint64_t row, uint64_t head_rows);
+
 // Rows [row, row + n) of our matrix, as the checkpoint has them, into raw.
 Status ReadPlannedRows(const PlannedTensor& planned, uint64_t row, uint64_t n, char* raw);
 

@@ -121,6 +121,12 @@ Status CheckUnexpected(const std::vector<TensorSpec>& specs, Import* out) {
 
 }  // namespace
 
+uint64_t PlannedBytes(const PlannedTensor& planned) {
+  const auto cols = static_cast<uint64_t>(planned.spec.cols);
+  if (planned.is_vector()) return cols * sizeof(float);
+  return MatrixBytes(planned.format, static_cast<uint64_t>(planned.spec.rows), cols);
+}
+
 StatusOr<TensorClass> ParseTensorClass(std::string_view name) {
   std::string names;
   for (const ClassName& row : kClassNames) {

@@ -21,6 +21,8 @@ struct PlannedTensor {
   bool is_vector() const { return spec.rows == 0; }
 };
 
+uint64_t PlannedBytes(const PlannedTensor& planned);  // in the .mlb
+
 // "v", "down", ... -> its class; ArgumentError lists the names.
 StatusOr<TensorClass> ParseTensorClass(std::string_view name);
 std::string_view TensorClassName(TensorClass kind);  // "vectors" for what has no name of its own

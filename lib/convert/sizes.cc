@@ -5,8 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "lib/convert/write_tensor.h"
-
 namespace krafla {
 namespace {
 

@@ -17,18 +17,6 @@ constexpr uint64_t kPieces = 16;           // of a window
 
 }  // namespace
 
-uint64_t PlannedBytes(const PlannedTensor& planned) {
-  const auto cols = static_cast<uint64_t>(planned.spec.cols);
-  if (planned.is_vector()) return cols * sizeof(float);
-  return MatrixBytes(planned.format, static_cast<uint64_t>(planned.spec.rows), cols);
-}
-
-uint64_t PermutedRow(uint64_t row, uint64_t head_rows) {
-  const uint64_t in_head = row % head_rows;
-  const uint64_t half = head_rows / 2;
-  return row - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
-}
-
 TensorWriter::TensorWriter(MlbWriter* writer, std::span<const PlannedTensor> plan, ThreadPool* pool,
                            ConvertProgress progress, void* user)
     : writer_(writer), plan_(plan), pool_(pool), progress_(progress), user_(user) {

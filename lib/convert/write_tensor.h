@@ -17,12 +17,6 @@
 
 namespace krafla {
 
-uint64_t PlannedBytes(const PlannedTensor& planned);  // in the .mlb
-
-// Row of the source that holds row `row` of a matrix whose GGUF form has each head's rotary halves
-// interleaved (TensorSpec::gguf_permuted_heads).
-uint64_t PermutedRow(uint64_t row, uint64_t head_rows);
-
 class TensorWriter {
  public:
   // The plan's tensors are the writer's, in order; all of it outlives this object.

@@ -6,7 +6,6 @@
 
 #include "lib/convert/checkpoint.h"
 #include "lib/convert/convert.h"
-#include "lib/convert/write_tensor.h"
 #include "lib/model/config.h"
 #include "tests/convert/craft.h"
 #include "tests/convert/read_mlb.h"
