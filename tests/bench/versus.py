@@ -43,7 +43,8 @@ PEER_RUN = """
 import ctypes, json, sys, time
 import llama_cpp as l
 path, threads, prompt, decode, depth = sys.argv[1], *map(int, sys.argv[2:6])
-l.llama_log_set(l.llama_log_callback(lambda *_: None), ctypes.c_void_p(0))
+quiet = l.llama_log_callback(lambda *_: None)
+l.llama_log_set(quiet, ctypes.c_void_p(0))
 model = l.llama_model_load_from_file(path.encode(), l.llama_model_default_params())
 params = l.llama_context_default_params()
 params.n_ctx = depth + prompt + decode + 8
