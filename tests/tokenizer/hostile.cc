@@ -110,18 +110,19 @@ TEST_CASE("a table with any byte changed is refused or works within bounds") {
     const std::string good = *WriteTokenizerTable(SmallSpec(kind == 1, kind == 2));
     TableMemory memory(good);
     REQUIRE(Exercise(memory.view()));
-    size_t opened = 0;
+    size_t tried = 0, opened = 0;
     for (size_t at = 0; at < good.size(); ++at) {
       // Of the map's thousands of zeros a few are enough.
       if (kind == 2 && good[at] == 0 && at % 7 != 0) continue;
       for (int mask : {0x01, 0x80, 0xFF, 0x10}) {
         memory.data()[at] = static_cast<char>(good[at] ^ mask);
         opened += Exercise(memory.view());
+        ++tried;
       }
       memory.data()[at] = good[at];
     }
-    INFO(good.size() << " bytes, " << opened << " changes opened");
-    REQUIRE(opened < good.size() * 4);
+    INFO(good.size() << " bytes, " << opened << " of " << tried << " changes opened");
+    REQUIRE(opened < tried);
   }
 }
 
