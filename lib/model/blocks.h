@@ -2,7 +2,8 @@
 // its tensors (FileError names a missing or misshapen one) and appends its steps to a list.
 //
 // Activations are normalised and quantised once for all matrices that read them; gate and up
-// projections and their product are one step; the residual is added by the step that multiplies.
+// projections and their product are one step; the residual is added by the step that multiplies, or
+// where a block's output has a norm by the step that normalises it.
 #ifndef KRAFLA_LIB_MODEL_BLOCKS_H_
 #define KRAFLA_LIB_MODEL_BLOCKS_H_
 
