@@ -41,6 +41,9 @@ void SetWindows(int64_t window, LayerRule rule, int64_t parameter, Config* confi
 // config.json's layer_types where it has them, else the rule.
 Status ReadHfWindows(const KeyValues& values, int64_t window, LayerRule rule, int64_t parameter,
                      Config* config);
+// A GGUF's sliding_window, else `window`; the rule.
+Status ReadGgufWindows(const KeyValues& values, int64_t window, LayerRule rule, int64_t parameter,
+                       Config* config);
 // sliding_window; null: 0, absent: *window stays as it is.
 Status ReadHfWindowSize(const KeyValues& values, int64_t* window);
 // Qwen's keys: use_sliding_window, and the windows only from max_window_layers on.

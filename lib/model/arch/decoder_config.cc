@@ -166,6 +166,14 @@ Status ReadQwenWindows(const KeyValues& values, Config* config) {
   return ReadHfWindows(values, window, FromLayer, first, config);
 }
 
+Status ReadGgufWindows(const KeyValues& values, int64_t window, LayerRule rule, int64_t parameter,
+                       Config* config) {
+  const std::string key = FormatText("{}.attention.sliding_window", config->arch);
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key, &window));
+  SetWindows(window, rule, parameter, config);
+  return OkStatus();
+}
+
 Status ReadHfWindows(const KeyValues& values, int64_t window, LayerRule rule, int64_t parameter,
                      Config* config) {
   const auto kinds = values.StringList("layer_types");

@@ -44,10 +44,7 @@ Status ConfigFromGguf(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(
       ReadNumber(values, "gemma2.final_logit_softcapping", &config->final_softcap));
   SetGgufGemmaScales(kLayersOf27B, config);
-  int64_t window = 4096;
-  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "gemma2.attention.sliding_window", &window));
-  SetWindows(window, AllButEveryNth, kPeriod, config);
-  return OkStatus();
+  return ReadGgufWindows(values, 4096, AllButEveryNth, kPeriod, config);
 }
 
 }  // namespace

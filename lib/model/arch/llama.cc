@@ -1,7 +1,6 @@
 // Llama and what is built like it (Llama 1 to 3, TinyLlama, SmolLM, SmolLM2): pre-norm, grouped
 // attention with rotary positions, SiLU-gated feed-forward; biases where the configuration says so.
 #include "lib/model/arch/decoder.h"
-#include "lib/model/arch/keys.h"
 
 namespace krafla {
 namespace {
@@ -19,10 +18,7 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
 // Mistral's models are "llama" in GGUF files.
 Status ConfigFromGguf(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadGgufDecoder(values, kFamily, config));
-  int64_t window = 0;
-  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "llama.attention.sliding_window", &window));
-  SetWindows(window, EveryLayer, 0, config);
-  return OkStatus();
+  return ReadGgufWindows(values, 0, EveryLayer, 0, config);
 }
 
 }  // namespace

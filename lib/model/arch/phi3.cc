@@ -28,10 +28,7 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
 // The importer finds longrope's factors among the tensors.
 Status ConfigFromGguf(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadGgufDecoder(values, kFamily, config));
-  int64_t window = 0;
-  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "phi3.attention.sliding_window", &window));
-  SetWindows(window, EveryLayer, 0, config);
-  return OkStatus();
+  return ReadGgufWindows(values, 0, EveryLayer, 0, config);
 }
 
 }  // namespace
