@@ -147,6 +147,8 @@ Status CheckDiskSpace(const std::string& path, uint64_t bytes) {
 }
 
 Status Convert(const ConvertOptions& options) {
+  // As a folder it would be the root, "" + "/config.json".
+  if (options.in.empty()) return ArgumentError("input: not a path");
   Import import;
   switch (options.kind) {
     case ConvertKind::kHf:

@@ -87,6 +87,9 @@ Status AddEndIds(const JsonValues& generation, std::string_view file, Config* co
   std::vector<double> ids;
   if (const auto one = generation.Number("eos_token_id")) ids = {*one};
   if (const auto list = generation.Numbers("eos_token_id")) ids = *list;
+  if (ids.empty() && generation.HasValue("eos_token_id") && !generation.Numbers("eos_token_id")) {
+    return FileError("{}: eos_token_id: of another kind, want an id or a list of ids", file);
+  }
   for (const double number : ids) {
     if (!(number >= 0 && number <= INT32_MAX) || number != static_cast<int64_t>(number)) {
       return FileError("{}: eos_token_id: got {}, want an id", file, number);
@@ -103,6 +106,9 @@ Status ReadConfig(const std::string& folder, Import* import) {
   KRAFLA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxConfigBytes));
   import->inputs.push_back(path);
   KRAFLA_ASSIGN_OR_RETURN(const JsonValues json, JsonValues::Parse(text, path));
+  if (json.HasValue("text_config") && !json.IsObject("text_config")) {
+    return FileError("{}: text_config: of another kind, want an object", path);
+  }
   const PublishedConfig values(json);
   const auto names = json.StringList("architectures");
   if (!names || names->empty()) {

@@ -100,6 +100,15 @@ bool JsonValues::Has(std::string_view key) const {
   return Member(document_->root, key).has_value();
 }
 
+bool JsonValues::HasValue(std::string_view key) const {
+  const auto value = Member(document_->root, key);
+  return value && !value->is_null();
+}
+
+bool JsonValues::IsObject(std::string_view key) const {
+  return As<object>(Member(document_->root, key)).has_value();
+}
+
 std::optional<std::vector<std::string>> JsonValues::StringList(std::string_view key) const {
   const auto list = As<array>(Member(document_->root, key));
   if (!list) return std::nullopt;

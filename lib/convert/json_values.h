@@ -30,6 +30,8 @@ class JsonValues final : public KeyValues {
   std::optional<std::vector<double>> Numbers(std::string_view key) const override;
   std::optional<std::vector<std::string>> StringList(std::string_view key) const override;
   bool Has(std::string_view key) const override;
+  bool HasValue(std::string_view key) const override;
+  bool IsObject(std::string_view key) const override;
 
   // The member `want` of the object in the list `key` whose member `by` is `value`:
   // chat_template: [{"name": "default", "template": "..."}].

@@ -43,6 +43,8 @@ std::optional<std::vector<std::string>> PublishedConfig::StringList(std::string_
   return values_.StringList(Place(key));
 }
 bool PublishedConfig::Has(std::string_view key) const { return values_.Has(Place(key)); }
+bool PublishedConfig::HasValue(std::string_view key) const { return values_.HasValue(Place(key)); }
+bool PublishedConfig::IsObject(std::string_view key) const { return values_.IsObject(Place(key)); }
 
 const Arch* FindPublishedArch(const PublishedConfig& config, std::string_view class_name) {
   const Arch* arch = FindHfArch(class_name);

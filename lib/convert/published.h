@@ -28,6 +28,8 @@ class PublishedConfig final : public KeyValues {
   std::optional<std::vector<double>> Numbers(std::string_view key) const override;
   std::optional<std::vector<std::string>> StringList(std::string_view key) const override;
   bool Has(std::string_view key) const override;
+  bool HasValue(std::string_view key) const override;
+  bool IsObject(std::string_view key) const override;
 
  private:
   std::string Place(std::string_view key) const;

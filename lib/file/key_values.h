@@ -22,6 +22,8 @@ class KeyValues {
   virtual std::optional<std::vector<double>> Numbers(std::string_view key) const = 0;
   virtual std::optional<std::vector<std::string>> StringList(std::string_view) const { return {}; }
   virtual bool Has(std::string_view key) const = 0;  // also where its value is null
+  virtual bool HasValue(std::string_view key) const { return Has(key); }  // not where it is null
+  virtual bool IsObject(std::string_view) const { return false; }
 };
 
 }  // namespace krafla

@@ -72,6 +72,18 @@ Status ValidateHeads(const Config& config) {
   return OkStatus();
 }
 
+// In single precision, one below would be no cap, or one without an inverse.
+Status ValidateCaps(const Config& config) {
+  constexpr double kLeast = 1e-6;
+  for (const auto& [name, cap] : {std::pair("attention_softcap", config.attention_softcap),
+                                  {"final_softcap", config.final_softcap}}) {
+    if (cap != 0 && cap < kLeast) {
+      return FileError("model.{}: got {}, want 0 or at least {}", name, cap, kLeast);
+    }
+  }
+  return OkStatus();
+}
+
 Status ValidateLayers(const Config& config) {
   const auto n_layers = static_cast<size_t>(config.n_layers);
   for (const auto& [name, list] :
@@ -113,6 +125,7 @@ Status ValidateConfig(const Config& config) {
   KRAFLA_RETURN_IF_ERROR(config_fields::Check(kNumbers, kPrefix, config));
   KRAFLA_RETURN_IF_ERROR(config_fields::Check(kLists, kPrefix, config));
   KRAFLA_RETURN_IF_ERROR(ValidateHeads(config));
+  KRAFLA_RETURN_IF_ERROR(ValidateCaps(config));
   KRAFLA_RETURN_IF_ERROR(ValidateLayers(config));
   const int64_t n_rot = config.rotated_dims();
   KRAFLA_RETURN_IF_ERROR(ValidateRope(config.rope, n_rot, kRopePrefix));

@@ -207,9 +207,16 @@ TEST_CASE("a folder that is not a model is refused by name", "[convert]") {
   WriteWholeFile(config, good);
   WriteWholeFile(folder / "generation_config.json", R"({"eos_token_id": 1e9})");
   refused("generation_config.json: eos_token_id: got 1000000000");
+  WriteWholeFile(folder / "generation_config.json", R"({"eos_token_id": [2, "a"]})");
+  refused("generation_config.json: eos_token_id: of another kind");
   std::filesystem::remove(folder / "generation_config.json");
+  Replace(config, "\"hidden_size\": ", "\"text_config\": 5, \"hidden_size\": ");
+  refused("config.json: text_config: of another kind");
+  WriteWholeFile(config, good);
   std::filesystem::remove(folder / "model.safetensors");
   refused("neither model.safetensors nor");
+  // The empty name would stand for the root folder.
+  CHECK(ConvertFolder("", folder / "a.mlb").code() == absl::StatusCode::kInvalidArgument);
 }
 
 TEST_CASE("check finds what a header cannot show", "[convert]") {

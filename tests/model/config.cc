@@ -99,6 +99,43 @@ TEST_CASE("what cannot be run is refused by name") {
              Catch::Contains("num_hidden_layers"));
 }
 
+// Not a default in its place: each of these once went unread.
+TEST_CASE("a value of another kind is refused wherever a key is read") {
+  const std::pair<const char*, const char*> refused[] = {
+      {R"(, "head_dim": ["16"])", "head_dim"},
+      {R"(, "num_key_value_heads": {"a": 4})", "num_key_value_heads"},
+      {R"(, "tie_word_embeddings": ["yes"])", "tie_word_embeddings"},
+      {R"(, "hidden_act": 7)", "hidden_act"},
+      {R"(, "eos_token_id": [2, "a"])", "eos_token_id"},
+      {R"(, "bos_token_id": [[1]])", "bos_token_id"},
+      {R"(, "rope_scaling": "yarn")", "rope_scaling"},
+      {R"(, "rope_scaling": [1])", "rope_scaling"},
+      {R"(, "rope_parameters": true)", "rope_parameters"},
+      {R"(, "rope_scaling": {"type": 7, "factor": 2})", "rope_scaling.type"},
+      {R"(, "rope_scaling": {"type": "linear", "factor": {}})", "rope_scaling.factor"},
+      {R"(, "layer_types": "full_attention")", "layer_types"},
+      {R"(, "layer_types": [1, 2])", "layer_types"},
+      {R"(, "layer_types": ["full_attention"])", "layer_types"},
+      {R"(, "layer_types": ["full_attention", "linear_attention"])", "linear_attention"},
+  };
+  for (const auto& [json, name] : refused) {
+    Config config;
+    CAPTURE(json);
+    CHECK_THAT(std::string(Message(FromHf(Hf(json), &config))), Catch::Contains(name));
+  }
+}
+
+TEST_CASE("a scaled rope without its factor is refused") {
+  for (const char* kind : {"linear", "llama3"}) {
+    Config config;
+    const std::string scaling = FormatText(R"(, "rope_scaling": {{"rope_type": "{}"}})", kind);
+    CHECK_THAT(std::string(Message(FromHf(Hf(scaling), &config))), Catch::Contains("factor"));
+  }
+  Config config;  // 0 is not absent
+  REQUIRE(FromHf(Hf(R"(, "rope_scaling": {"type": "linear", "factor": 0})"), &config).ok());
+  CHECK_THAT(std::string(Message(ValidateConfig(config))), Catch::Contains("factor"));
+}
+
 TEST_CASE("fields outside their range are refused by name") {
   const auto check = [](const char* name, auto change) {
     Config config;
@@ -136,6 +173,8 @@ TEST_CASE("fields outside their range are refused by name") {
   });
   check("n_rot", [](Config& c) { c.n_rot = 18; });
   check("n_rot", [](Config& c) { c.n_rot = 7; });
+  check("attention_softcap", [](Config& c) { c.attention_softcap = 1e-300; });
+  check("final_softcap", [](Config& c) { c.final_softcap = 1e-40; });
   check("windows", [](Config& c) { c.windows = {4}; });
   check("windows", [](Config& c) { c.windows = {4, -1}; });
   check("ropes", [](Config& c) { c.ropes = {0, 2}; });

@@ -114,7 +114,19 @@ TEST_CASE("what a family cannot be here is refused by name") {
   CHECK_THAT(Refusal("SmolLM3ForCausalLM", R"(, "use_sliding_window": true)"),
              Catch::Contains("use_sliding_window"));
   CHECK_THAT(Refusal("SmolLM3ForCausalLM", R"(, "no_rope_layers": [1, 0])"),
-             Catch::Contains("ropes"));
+             Catch::Contains("no_rope_layers"));
+  CHECK_THAT(Refusal("SmolLM3ForCausalLM", R"(, "no_rope_layers": [])"),
+             Catch::Contains("no_rope_layers"));
+  CHECK_THAT(Refusal("SmolLM3ForCausalLM", R"(, "no_rope_layers": [true, true])"),
+             Catch::Contains("no_rope_layers"));
+  CHECK_THAT(Refusal("Gemma3ForCausalLM", R"(, "final_logit_softcapping": "30")"),
+             Catch::Contains("final_logit_softcapping"));
+  CHECK_THAT(Refusal("Gemma3ForCausalLM", R"(, "use_bidirectional_attention": "yes")"),
+             Catch::Contains("use_bidirectional_attention"));
+  CHECK_THAT(Refusal("Phi3ForCausalLM", R"(, "partial_rotary_factor": 1e-9)"),
+             Catch::Contains("partial_rotary_factor"));
+  CHECK_THAT(Refusal("GraniteForCausalLM", R"(, "attention_multiplier": 0)"),
+             Catch::Contains("attention_multiplier"));
   CHECK_THAT(Refusal("GraniteForCausalLM", R"(, "logits_scaling": 0)"),
              Catch::Contains("logits_scaling"));
   CHECK_THAT(Refusal("Phi3ForCausalLM", R"(, "rope_scaling": {"type": "longrope",

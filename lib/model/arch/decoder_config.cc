@@ -22,8 +22,9 @@ Status CheckActivation(const KeyValues& values, const DecoderFamily& family) {
       family.activation == Activation::kSilu ? "silu" : "gelu_pytorch_tanh";
   // Gemma 2 and 3 have both keys; there the second one counts.
   std::string key = "hidden_act";
-  if (values.String("hidden_activation")) key = "hidden_activation";
-  const std::string got = values.String(key).value_or(std::string(want));
+  if (values.HasValue("hidden_activation")) key = "hidden_activation";
+  std::string got(want);
+  KRAFLA_RETURN_IF_ERROR(ReadString(values, key, &got));
   if (got != want) return UnsupportedError("config: {}: got {}, want {}", key, got, want);
   return OkStatus();
 }
@@ -34,6 +35,24 @@ Status ReadSizes(const KeyValues& values, std::span<const std::pair<std::string,
     if (*out == 0 && !values.Integer(key)) {
       return FileError("config: {}: absent, want an integer", key);
     }
+  }
+  return OkStatus();
+}
+
+// Also where no layer has a window: a list that does not fit tells of another model.
+Status CheckLayerTypes(const KeyValues& values, const Config& config) {
+  const auto kinds = values.StringList("layer_types");
+  if (!kinds) {
+    if (!values.HasValue("layer_types")) return OkStatus();
+    return FileError("config: layer_types: of another kind, want a list of strings");
+  }
+  if (kinds->size() != static_cast<size_t>(config.n_layers)) {
+    return FileError("config: layer_types: got {} entries, want num_hidden_layers {}",
+                     kinds->size(), config.n_layers);
+  }
+  for (const std::string& kind : *kinds) {
+    if (kind == "sliding_attention" || kind == "full_attention") continue;
+    return UnsupportedError("config: layer_types: {} is not built here for {}", kind, config.arch);
   }
   return OkStatus();
 }
@@ -53,7 +72,9 @@ Status SetRotated(double rotated, const DecoderFamily& family, Config* config) {
                             family.name);
   }
   config->n_rot = static_cast<int64_t>(static_cast<double>(config->head_dim) * rotated);
-  return OkStatus();
+  if (config->n_rot > 0) return OkStatus();  // 0 would stand for all of them
+  return FileError("config: partial_rotary_factor: {} of head_dim {} rotates nothing", rotated,
+                   config->head_dim);
 }
 
 void StoreWindows(std::vector<int64_t> windows, Config* config) {
@@ -76,6 +97,7 @@ Status ReadHfDecoder(const KeyValues& values, const DecoderFamily& family, Confi
   };
   KRAFLA_RETURN_IF_ERROR(ReadSizes(values, sizes));
   KRAFLA_RETURN_IF_ERROR(CheckLayers(*config));
+  KRAFLA_RETURN_IF_ERROR(CheckLayerTypes(values, *config));
   SetHeadDefaults(config);
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "num_key_value_heads", &config->n_kv_heads));
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "head_dim", &config->head_dim));
@@ -181,16 +203,8 @@ Status ReadHfWindows(const KeyValues& values, int64_t window, LayerRule rule, in
     SetWindows(window, rule, parameter, config);
     return OkStatus();
   }
-  if (kinds->size() != static_cast<size_t>(config->n_layers)) {
-    return FileError("config: layer_types: got {} entries, want num_hidden_layers {}",
-                     kinds->size(), config->n_layers);
-  }
   std::vector<int64_t> windows;
   for (const std::string& kind : *kinds) {
-    if (kind != "sliding_attention" && kind != "full_attention") {
-      return UnsupportedError("config: layer_types: {} is not built here for {}", kind,
-                              config->arch);
-    }
     if (kind == "sliding_attention" && window == 0) {
       return FileError("config: layer_types: has sliding_attention, sliding_window has no value");
     }

@@ -37,10 +37,11 @@ Status ReadRopes(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "rope_local_base_freq", &local.theta));
   KRAFLA_RETURN_IF_ERROR(
       ReadNumber(values, "rope_parameters.sliding_attention.rope_theta", &local.theta));
-  const auto kind = values.String("rope_parameters.sliding_attention.rope_type");
-  if (kind && *kind != "default") {
+  std::string kind = "default";
+  KRAFLA_RETURN_IF_ERROR(ReadString(values, "rope_parameters.sliding_attention.rope_type", &kind));
+  if (kind != "default") {
     return UnsupportedError("config: rope_parameters.sliding_attention: {} is not built here",
-                            *kind);
+                            kind);
   }
   return OkStatus();
 }
@@ -53,9 +54,12 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadHfDecoder(values, kFamily, config));
   KRAFLA_RETURN_IF_ERROR(ReadRopes(values, config));
   for (const char* key : {"attn_logit_softcapping", "final_logit_softcapping"}) {
-    if (values.Number(key)) return UnsupportedError("config: {} is not built here for gemma3", key);
+    if (values.HasValue(key))
+      return UnsupportedError("config: {} is not built here for gemma3", key);
   }
-  if (values.Bool("use_bidirectional_attention").value_or(false)) {
+  bool bidirectional = false;
+  KRAFLA_RETURN_IF_ERROR(ReadBool(values, "use_bidirectional_attention", &bidirectional));
+  if (bidirectional) {
     return UnsupportedError("config: use_bidirectional_attention is not built here");
   }
   KRAFLA_RETURN_IF_ERROR(ReadHfGemmaScales(values, config));

@@ -26,8 +26,10 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
   config->norm_eps = 1e-6;
   config->attention_scale = 1;
   KRAFLA_RETURN_IF_ERROR(ReadHfDecoder(values, kFamily, config));
-  return ReadScales(values, "embedding_multiplier", "attention_multiplier", "residual_multiplier",
-                    "logits_scaling", config);
+  KRAFLA_RETURN_IF_ERROR(ReadScales(values, "embedding_multiplier", "attention_multiplier",
+                                    "residual_multiplier", "logits_scaling", config));
+  if (config->attention_scale != 0) return OkStatus();  // 0 would stand for 1 / sqrt(head_dim)
+  return FileError("config: attention_multiplier: got 0, want a number that is not 0");
 }
 
 Status ConfigFromGguf(const KeyValues& values, Config* config) {

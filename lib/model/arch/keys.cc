@@ -14,7 +14,7 @@ namespace {
 
 // A key without a value of the wanted kind: null and absent are the same, another kind is an error.
 Status CheckAbsent(const KeyValues& values, std::string_view key, const char* kind) {
-  if (values.Number(key) || values.Bool(key) || values.String(key) || values.Numbers(key)) {
+  if (values.HasValue(key)) {
     return FileError("config: {}: of another kind, want {}", key, kind);
   }
   return OkStatus();
@@ -44,6 +44,13 @@ Status ReadBool(const KeyValues& values, std::string_view key, bool* out) {
   const std::optional<bool> value = values.Bool(key);
   if (!value) return CheckAbsent(values, key, "a boolean");
   *out = *value;
+  return OkStatus();
+}
+
+Status ReadString(const KeyValues& values, std::string_view key, std::string* out) {
+  std::optional<std::string> value = values.String(key);
+  if (!value) return CheckAbsent(values, key, "a string");
+  *out = *std::move(value);
   return OkStatus();
 }
 
@@ -95,32 +102,40 @@ namespace {
 
 struct RopeExtras {
   double rotated = 1;
-  double factor = 0;  // 0: absent
-  double attention_factor = 0;
+  std::optional<double> factor;
+  std::optional<double> attention_factor;
   double mscale = 0;
   double mscale_all_dim = 0;
 };
 
 Status ReadRopeGroup(const KeyValues& values, std::string_view group, RopeConfig* rope,
                      RopeExtras* extras) {
+  if (values.HasValue(group) && !values.IsObject(group)) {
+    return FileError("config: {}: of another kind, want an object", group);
+  }
   for (const char* key : {"type", "rope_type"}) {
-    if (auto kind = values.String(Join(group, key))) rope->kind = *kind;
+    KRAFLA_RETURN_IF_ERROR(ReadString(values, Join(group, key), &rope->kind));
   }
   if (rope->kind == "su") rope->kind = "longrope";  // its first name
   const std::pair<const char*, double*> numbers[] = {
       {"rope_theta", &rope->theta},
-      {"factor", &extras->factor},
       {"low_freq_factor", &rope->low_freq_factor},
       {"high_freq_factor", &rope->high_freq_factor},
       {"beta_fast", &rope->beta_fast},
       {"beta_slow", &rope->beta_slow},
-      {"attention_factor", &extras->attention_factor},
       {"mscale", &extras->mscale},
       {"mscale_all_dim", &extras->mscale_all_dim},
       {"partial_rotary_factor", &extras->rotated},
   };
   for (const auto& [key, out] : numbers) {
     KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(group, key), out));
+  }
+  const std::pair<const char*, std::optional<double>*> optional_numbers[] = {
+      {"factor", &extras->factor}, {"attention_factor", &extras->attention_factor}};
+  for (const auto& [key, out] : optional_numbers) {
+    double number = 0;
+    KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(group, key), &number));
+    if (values.Number(Join(group, key))) *out = number;
   }
   KRAFLA_RETURN_IF_ERROR(ReadBool(values, Join(group, "truncate"), &rope->truncate));
   KRAFLA_RETURN_IF_ERROR(ReadNumbers(values, Join(group, "short_factor"), &rope->short_factors));
@@ -152,8 +167,11 @@ Status ReadHfRope(const KeyValues& values, std::string_view group, int64_t max_p
   *rotated = extras.rotated;
   const bool scaled = rope->kind == "llama3" || rope->kind == "yarn" || rope->kind == "longrope";
   if (scaled && rope->original_max_positions == 0) rope->original_max_positions = max_positions;
-  if (extras.factor != 0) {
-    rope->factor = extras.factor;
+  if (extras.factor) {
+    rope->factor = *extras.factor;
+  } else if (rope->kind == "linear" || rope->kind == "llama3") {
+    return FileError("config: {}.factor: absent, want a number for rope kind {}", group,
+                     rope->kind);
   } else if (rope->kind == "yarn" && rope->original_max_positions > 0) {
     rope->factor =
         static_cast<double>(max_positions) / static_cast<double>(rope->original_max_positions);
@@ -162,7 +180,7 @@ Status ReadHfRope(const KeyValues& values, std::string_view group, int64_t max_p
   if (rope->kind == "yarn" && extras.mscale != 0 && extras.mscale_all_dim != 0) {
     rope->attention_factor = ScaledAttentionFactor(*rope, extras);
   }
-  if (extras.attention_factor != 0) rope->attention_factor = extras.attention_factor;
+  if (extras.attention_factor) rope->attention_factor = *extras.attention_factor;
   return OkStatus();
 }
 
@@ -175,9 +193,10 @@ Status ReadGgufRope(const KeyValues& values, std::string_view arch, RopeConfig* 
     rope->kind = "linear";
     rope->factor = scale_linear;
   }
-  const std::optional<std::string> kind = values.String(Join(prefix, "scaling.type"));
-  if (!kind || *kind == "none") return OkStatus();
-  rope->kind = *kind;
+  std::string kind = "none";
+  KRAFLA_RETURN_IF_ERROR(ReadString(values, Join(prefix, "scaling.type"), &kind));
+  if (kind == "none") return OkStatus();
+  rope->kind = std::move(kind);
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, Join(prefix, "scaling.factor"), &rope->factor));
   KRAFLA_RETURN_IF_ERROR(
       ReadNumber(values, Join(prefix, "scaling.low_freq_factor"), &rope->low_freq_factor));
@@ -200,10 +219,11 @@ Status ReadGgufTokenIds(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "tokenizer.ggml.bos_token_id", &config->bos_id));
   for (const char* key : {"tokenizer.ggml.eos_token_id", "tokenizer.ggml.eot_token_id",
                           "tokenizer.ggml.eom_token_id"}) {
-    const std::optional<int64_t> id = values.Integer(key);
+    int64_t id = 0;
+    KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key, &id));
     const auto& known = config->end_ids;
-    if (id && std::find(known.begin(), known.end(), *id) == known.end()) {
-      config->end_ids.push_back(*id);
+    if (values.Integer(key) && std::find(known.begin(), known.end(), id) == known.end()) {
+      config->end_ids.push_back(id);
     }
   }
   return OkStatus();

@@ -4,6 +4,7 @@
 #define KRAFLA_LIB_MODEL_ARCH_KEYS_H_
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -20,6 +21,7 @@ Status RequireNumber(const KeyValues& values, std::string_view key, double* out)
 Status ReadInteger(const KeyValues& values, std::string_view key, int64_t* out);
 Status ReadNumber(const KeyValues& values, std::string_view key, double* out);
 Status ReadBool(const KeyValues& values, std::string_view key, bool* out);
+Status ReadString(const KeyValues& values, std::string_view key, std::string* out);
 Status ReadNumbers(const KeyValues& values, std::string_view key, std::vector<double>* out);
 // One id or a list of ids; absent: *out stays as it is.
 Status ReadIds(const KeyValues& values, std::string_view key, std::vector<int64_t>* out);

@@ -21,6 +21,9 @@ void SetRopes(int64_t interval, Config* config) {
 Status ReadRopes(const KeyValues& values, Config* config) {
   const auto rotates = values.Numbers("no_rope_layers");
   if (!rotates) {
+    if (values.HasValue("no_rope_layers")) {
+      return FileError("config: no_rope_layers: of another kind, want a list of numbers");
+    }
     int64_t interval = kInterval;
     KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "no_rope_layer_interval", &interval));
     if (interval < 1) {
@@ -28,6 +31,10 @@ Status ReadRopes(const KeyValues& values, Config* config) {
     }
     SetRopes(interval, config);
     return OkStatus();
+  }
+  if (rotates->size() != static_cast<size_t>(config->n_layers)) {
+    return FileError("config: no_rope_layers: got {} entries, want num_hidden_layers {}",
+                     rotates->size(), config->n_layers);
   }
   config->ropes.clear();
   for (const double value : *rotates) config->ropes.push_back(value != 0 ? 0 : -1);
