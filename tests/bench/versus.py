@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Krafla beside llama.cpp: the same weights, the same instruction set, runs interleaved, ratios of medians.
 
-Usage: versus.py [--isa sse2,avx2,...] [--models qwen2.5-coder,smollm2] [--threads 1] [--prompt 128] [--decode 64]
-                 [--depth 0] [--rounds 5] [--peer ISA=FOLDER ...] [--write]
+Usage: versus.py [--isa sse2,avx2,...] [--models qwen2.5-coder,smollm2] [--formats q4,q8] [--threads 1] [--prompt 128]
+                 [--decode 64] [--depth 0] [--rounds 5] [--peer ISA=FOLDER ...] [--write]
 
 Builds llama.cpp for each set through pip (PyPI's llama-cpp-python, CMAKE_ARGS) into build/llama-<isa> unless it is
 there; --peer names a folder of ready llama.cpp libraries instead. Its own quantiser makes Q8_0 and Q4_0 files of the
