@@ -5,7 +5,7 @@
 #include "lib/convert/convert.h"
 #include "lib/file/mlb.h"
 #include "lib/model/config.h"
-#include "lib/tokenizer/table.h"
+#include "lib/tokenizer/tokenizer.h"
 
 namespace krafla {
 namespace {
@@ -55,7 +55,7 @@ Status CheckSource(std::unique_ptr<FileSource> source, ConvertProgress progress,
   const std::string path = source->name();
   KRAFLA_ASSIGN_OR_RETURN(const auto file, MlbFile::Open(std::move(source)));
   KRAFLA_ASSIGN_OR_RETURN(const std::string_view table, file->Section("tokenizer"));
-  if (!table.empty()) KRAFLA_RETURN_IF_ERROR(TokenizerTable::Open(table).status());
+  if (!table.empty()) KRAFLA_RETURN_IF_ERROR(Tokenizer::Open(table).status());
   KRAFLA_ASSIGN_OR_RETURN(const std::string_view chat_template, file->Section("template"));
   if (ValidUtf8Prefix(chat_template) != chat_template.size()) {
     return FileError("{}: the template is not UTF-8", path);

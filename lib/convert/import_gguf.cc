@@ -12,7 +12,7 @@
 #include "lib/convert/gguf_split.h"
 #include "lib/convert/import.h"
 #include "lib/convert/tokenizer_gguf.h"
-#include "lib/tokenizer/table.h"
+#include "lib/convert/tokenizer_table.h"
 
 namespace krafla {
 namespace {
@@ -131,9 +131,13 @@ Status ReadTokenizer(const GgufFile& gguf, Import* import) {
                        data.tokens.size(), import->config.n_vocab);
     }
     KRAFLA_ASSIGN_OR_RETURN(const TokenizerSpec spec, TokenizerSpecFromGguf(std::move(data)));
-    KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, WriteTokenizerTable(spec));
+    KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, MakeTokenizerTable(spec));
   }
   import->chat_template = gguf.String("tokenizer.chat_template").value_or("");
+  if (import->chat_template.empty() && gguf.Has("tokenizer.chat_template") &&
+      !gguf.String("tokenizer.chat_template")) {
+    return FileError("gguf: tokenizer.chat_template: of another kind, want a string");
+  }
   if (ValidUtf8Prefix(import->chat_template) != import->chat_template.size()) {
     return FileError("gguf: tokenizer.chat_template: not UTF-8");
   }

@@ -10,7 +10,7 @@
 #include "lib/convert/published.h"
 #include "lib/convert/safetensors.h"
 #include "lib/convert/tokenizer_json.h"
-#include "lib/tokenizer/table.h"
+#include "lib/convert/tokenizer_table.h"
 
 namespace krafla {
 namespace {
@@ -162,6 +162,9 @@ Status ReadTemplate(const std::string& folder, const std::string& config_json, I
     auto text = values.String("chat_template");
     // Of several templates the one named default is taken.
     if (!text) text = values.StringInList("chat_template", "name", "default", "template");
+    if (!text && values.HasValue("chat_template") && !values.IsArray("chat_template")) {
+      return FileError("{}: chat_template: of another kind, want a string or a list", path);
+    }
     if (!text) continue;
     import->chat_template = *std::move(text);
     break;
@@ -182,7 +185,7 @@ Status ReadTokenizer(const std::string& folder, const std::string& tokenizer_jso
     return FileError("hf: tokenizer.json has ids up to {}, vocab_size is {}",
                      spec.tokens.size() - 1, import->config.n_vocab);
   }
-  KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, WriteTokenizerTable(spec));
+  KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, MakeTokenizerTable(spec));
   return OkStatus();
 }
 

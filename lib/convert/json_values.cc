@@ -109,6 +109,10 @@ bool JsonValues::IsObject(std::string_view key) const {
   return As<object>(Member(document_->root, key)).has_value();
 }
 
+bool JsonValues::IsArray(std::string_view key) const {
+  return As<array>(Member(document_->root, key)).has_value();
+}
+
 std::optional<std::vector<std::string>> JsonValues::StringList(std::string_view key) const {
   const auto list = As<array>(Member(document_->root, key));
   if (!list) return std::nullopt;

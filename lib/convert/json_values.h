@@ -32,6 +32,7 @@ class JsonValues final : public KeyValues {
   bool Has(std::string_view key) const override;
   bool HasValue(std::string_view key) const override;
   bool IsObject(std::string_view key) const override;
+  bool IsArray(std::string_view key) const;
 
   // The member `want` of the object in the list `key` whose member `by` is `value`:
   // chat_template: [{"name": "default", "template": "..."}].

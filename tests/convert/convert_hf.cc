@@ -110,6 +110,30 @@ TEST_CASE("a folder's tokenizer, template and end ids are taken", "[convert]") {
   CHECK(tokenizer->tensors().empty());
   options.out = folder / "tokenizer_config.json";
   CHECK(Convert(options).code() == absl::StatusCode::kInvalidArgument);
+  std::filesystem::remove(folder / "chat_template.jinja");
+  WriteWholeFile(folder / "tokenizer_config.json", R"({"chat_template": 5})");
+  options.out = folder / "a.mlt";
+  CHECK_THAT(std::string(Message(Convert(options))), Catch::Contains("chat_template: of another"));
+}
+
+TEST_CASE("a tokenizer that would not open is not written", "[convert]") {
+  TempFolder folder;
+  ConvertOptions options;
+  options.kind = ConvertKind::kTokenizer;
+  options.in = folder / "tokenizer.json";
+  options.out = folder / "a.mlt";
+  for (const char* pattern : {"[", "(?<=a*)b", "\\\\p{Foo}", "a{99999}"}) {
+    WriteWholeFile(options.in, ReadWholeFile(kModels + "tiny-chat/tokenizer.json"));
+    const std::string text = ReadWholeFile(options.in);
+    const size_t at = text.find("\"pre_tokenizer\":");
+    REQUIRE(at != std::string::npos);
+    const std::string split = FormatText(
+        R"("pre_tokenizer": {{"type": "Split", "pattern": {{"Regex": "{}"}}, "behavior": "Isolated", "invert": false}}, "was":)",
+        pattern);
+    WriteWholeFile(options.in, text.substr(0, at) + split + text.substr(at + 16));
+    CHECK_THAT(std::string(Message(Convert(options))), Catch::Contains("pattern"));
+    CHECK(!std::filesystem::exists(options.out));
+  }
 }
 
 TEST_CASE("shards read like one file", "[convert]") {
