@@ -55,6 +55,7 @@ bool WaitForInput(int fd) {
 }
 
 ExitCode ReadAll(int fd, std::string_view what, std::string* bytes) {
+  constexpr size_t kMost = 256 << 20;  // a device may never end
   char chunk[1 << 16];
   bytes->clear();
   for (;;) {
@@ -63,6 +64,9 @@ ExitCode ReadAll(int fd, std::string_view what, std::string* bytes) {
     if (n == 0) return Interrupted() ? kExitInterrupted : kExitOk;
     if (n > 0) {
       bytes->append(chunk, static_cast<size_t>(n));
+      if (bytes->size() > kMost) {
+        return Fail(kExitArguments, "{}: more than {} bytes", what, kMost);
+      }
     } else if (errno != EINTR) {
       return Fail(kExitArguments, "{}: {}", what, std::strerror(errno));
     }

@@ -26,7 +26,8 @@ void OccupyStandardDescriptors();
 // Waits until there is something to read, or the end of it; false after a Ctrl-C.
 bool WaitForInput(int fd);
 
-// All of fd to its end; kExitInterrupted after a Ctrl-C. `what` names it in messages.
+// All of fd to its end; kExitInterrupted after a Ctrl-C, kExitArguments beyond 256 MiB. `what`
+// names it in messages.
 ExitCode ReadAll(int fd, std::string_view what, std::string* bytes);
 
 ExitCode ReadFile(const std::string& path, std::string* bytes);

@@ -74,6 +74,7 @@ class Perplexity(unittest.TestCase):
         short.write_text("short")
         self.assertEqual(call("ml_eval", "ppl", models()["chat.mlb"], short).code, 2)
         self.assertEqual(call("ml_eval", "ppl", models()["chat.mlb"], FOLDER / "none.txt").code, 2)
+        self.assertEqual(call("ml_eval", "ppl", models()["chat.mlb"], "/dev/zero").code, 2)
         self.assertEqual(call("ml_eval", "ppl", models()["bare.mlb"], short).code, 4)
 
 
@@ -99,10 +100,14 @@ class Bench(unittest.TestCase):
         a.write_text(json.dumps([row]))
         b.write_text(json.dumps([dict(row, tokens_per_s=150, sd=6), dict(row, n=17)]))
         self.assertIn(b"1.500 +- 0.075", call("ml_bench", "--compare", a, b).out)
-        for text in ("", "{}", "[1]", '[{"isa": 1}]', json.dumps([dict(row, n="16")]), json.dumps([dict(row, n=18)])):
+        for text in ("", "{}", "[1]", '[{"isa": 1}]', json.dumps([dict(row, n="16")]), json.dumps([dict(row, n=18)]),
+                     *(json.dumps([dict(row, **{key: value})]) for key, value in (
+                         ("threads", 1e300), ("threads", 1.5), ("n", -1), ("n", 2**64), ("tokens_per_s", 0),
+                         ("tokens_per_s", 1e308), ("sd", -1), ("isa", "\x1b[31m"), ("test", "prompt\n"), ("depth", None)))):
             b.write_text(text)
             self.assertEqual(call("ml_bench", "--compare", a, b).code, 2, text)
         self.assertEqual(call("ml_bench", "--compare", a, FOLDER / "none.json").code, 2)
+        self.assertEqual(call("ml_bench", "--compare", a, FOLDER).code, 2)
         self.assertEqual(call("ml_bench").code, 2)
 
     def test_too_long(self):

@@ -1,8 +1,8 @@
 // The files are data from outside: what is missing or of another type is said by name.
 #include "tools/bench/compare.h"
 
+#include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -23,24 +23,48 @@ struct Row {
   }
 };
 
+// What is wrong with a row, or nothing. The names go to a terminal: what ml_bench does not write is
+// refused.
+std::string Problem(const Json& item) {
+  if (!item.is_object()) return ": want an object";
+  const auto find = [&](const char* key) {
+    const auto found = item.find(key);
+    return found == item.end() ? Json() : *found;
+  };
+  const Json isa = find("isa"), test = find("test");
+  const auto is_printable = [](char c) { return c > ' ' && c <= '~'; };
+  if (!isa.is_string()) return ".isa: want a string";
+  const auto& name = isa.get_ref<const std::string&>();
+  if (name.size() > 32 || !std::all_of(name.begin(), name.end(), is_printable)) {
+    return ".isa: want the name of an instruction set";
+  }
+  if (test != "prompt" && test != "decode") return ".test: want \"prompt\" or \"decode\"";
+  for (const char* key : {"threads", "n", "depth"}) {
+    const Json value = find(key);
+    if (!value.is_number_integer() || value < 0 || value > INT32_MAX) {
+      return fmt::format(".{}: want a whole number", key);
+    }
+  }
+  constexpr double kMost = 1e12;
+  const Json speed = find("tokens_per_s"), sd = find("sd");
+  if (!speed.is_number() || !(speed > 1 / kMost && speed < kMost)) {
+    return ".tokens_per_s: want a speed above 0";
+  }
+  if (!sd.is_number() || !(sd >= 0 && sd < kMost)) return ".sd: want a deviation of 0 or more";
+  return {};
+}
+
 ExitCode Read(const std::string& path, std::vector<Row>* rows) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) return Fail(kExitArguments, "{}: cannot be opened", path);
-  const Json json = Json::parse(in, nullptr, false);
+  std::string text;
+  if (const ExitCode e = ReadFile(path, &text)) {
+    return e == kExitInterrupted ? e : kExitArguments;
+  }
+  const Json json = Json::parse(text, nullptr, false);
   if (!json.is_array()) return Fail(kExitArguments, "{}: not an array of ml_bench --json", path);
   for (size_t i = 0; i < json.size(); ++i) {
     const Json& item = json[i];
-    const auto is = [&](const char* key, bool number) {
-      const auto found = item.find(key);
-      return item.is_object() && found != item.end() &&
-             (number ? found->is_number() : found->is_string());
-    };
-    for (const char* key : {"isa", "test"}) {
-      if (!is(key, false)) return Fail(kExitArguments, "{}: [{}].{}: want a string", path, i, key);
-    }
-    for (const char* key : {"threads", "n", "depth", "tokens_per_s", "sd"}) {
-      if (!is(key, true)) return Fail(kExitArguments, "{}: [{}].{}: want a number", path, i, key);
-    }
+    const std::string problem = Problem(item);
+    if (!problem.empty()) return Fail(kExitArguments, "{}: [{}]{}", path, i, problem);
     rows->push_back({item["isa"], item["test"], item["threads"], item["n"], item["depth"],
                      item["tokens_per_s"], item["sd"]});
   }
