@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <string>
 #include <string_view>
+#include <system_error>
 
 #include "tools/interrupt.h"
 #include "tools/options.h"
@@ -102,9 +103,10 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
     WriteStderr(fmt::format("{}: {}\n", args.output, progress.Summary()));
     return kExitOk;
   }
-  if (code == KRAFLA_E_CALLBACK && progress.done() > 0 && kind != KRAFLA_CONVERT_TOKENIZER) {
-    WriteStderr(
-        fmt::format("{}.partial is kept: the same command goes on from there\n", args.output));
+  const std::string partial = args.output + ".partial";
+  std::error_code ignored;
+  if (code == KRAFLA_E_CALLBACK && std::filesystem::exists(partial, ignored)) {
+    WriteStderr(fmt::format("{} is kept: the same command goes on from there\n", partial));
   }
   // The system refused the output, which the message then names first, or bytes of it: no fault of
   // a model.
