@@ -96,26 +96,6 @@ inline __m256i first_lanes(size_t n) {
 }
 inline F32 load(const float* p, size_t n) { return {_mm256_maskload_ps(p, first_lanes(n))}; }
 inline void store(float* p, F32 a, size_t n) { _mm256_maskstore_ps(p, first_lanes(n), a.v); }
-inline F32 load_f16(const uint16_t* p, size_t n) {
-  uint16_t h[kLanes] = {};
-  memcpy(h, p, n * sizeof *h);
-  return load_f16(h);
-}
-inline F32 load_bf16(const uint16_t* p, size_t n) {
-  uint16_t h[kLanes] = {};
-  memcpy(h, p, n * sizeof *h);
-  return load_bf16(h);
-}
-inline void store_f16(uint16_t* p, F32 a, size_t n) {
-  uint16_t h[kLanes];
-  store_f16(h, a);
-  memcpy(p, h, n * sizeof *h);
-}
-inline void store_low16(uint16_t* p, I32 a, size_t n) {
-  uint16_t h[kLanes];
-  store_low16(h, a);
-  memcpy(p, h, n * sizeof *h);
-}
 
 inline F32 sqrt(F32 a) { return {_mm256_sqrt_ps(a.v)}; }
 
@@ -154,5 +134,7 @@ inline Quad opaque(Quad x) {
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS
+
+#include "kernels/generic/half_tails.h"
 
 #endif  // KRAFLA_KERNELS_AVX2_LANES_H_

@@ -82,39 +82,6 @@ inline void store_int8(int8_t* p, I32 a) {
   memcpy(p, &bytes, kLanes);
 }
 
-// The first n lanes, n <= kLanes: the others load as zero and are not stored; no byte of theirs is
-// touched.
-inline F32 load(const float* p, size_t n) {
-  float lanes[kLanes] = {};
-  memcpy(lanes, p, n * sizeof *p);
-  return load(lanes);
-}
-inline void store(float* p, F32 a, size_t n) {
-  float lanes[kLanes];
-  store(lanes, a);
-  memcpy(p, lanes, n * sizeof *p);
-}
-inline F32 load_f16(const uint16_t* p, size_t n) {
-  uint16_t h[kLanes] = {};
-  memcpy(h, p, n * sizeof *h);
-  return load_f16(h);
-}
-inline F32 load_bf16(const uint16_t* p, size_t n) {
-  uint16_t h[kLanes] = {};
-  memcpy(h, p, n * sizeof *h);
-  return load_bf16(h);
-}
-inline void store_f16(uint16_t* p, F32 a, size_t n) {
-  uint16_t h[kLanes];
-  store_f16(h, a);
-  memcpy(p, h, n * sizeof *h);
-}
-inline void store_low16(uint16_t* p, I32 a, size_t n) {
-  uint16_t h[kLanes];
-  store_low16(h, a);
-  memcpy(p, h, n * sizeof *h);
-}
-
 // Lane l takes in lane l + half for half = 2, 1: the upper lane is max's first operand.
 inline float fold_sum(F32 a) {
   const float32x2_t s = vadd_f32(vget_low_f32(a.v), vget_high_f32(a.v));
@@ -146,5 +113,8 @@ inline Quad opaque(Quad x) {
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS
+
+#include "kernels/generic/float_tails.h"
+#include "kernels/generic/half_tails.h"
 
 #endif  // KRAFLA_KERNELS_NEON_LANES_H_

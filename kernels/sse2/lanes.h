@@ -89,40 +89,12 @@ inline I32 load_low16(const uint16_t* p) {
 inline F32 load_f16(const uint16_t* p) { return widen_f16(load_low16(p)); }
 inline F32 load_bf16(const uint16_t* p) { return as_float(shift_left<16>(load_low16(p))); }
 
-// The first n lanes, n <= kLanes: the others load as zero and are not stored; no byte of theirs is
-// touched.
-inline F32 load(const float* p, size_t n) {
-  float lanes[kLanes] = {};
-  memcpy(lanes, p, n * sizeof *p);
-  return load(lanes);
-}
-inline void store(float* p, F32 a, size_t n) {
+inline void store_f16(uint16_t* p, F32 a) {
   float lanes[kLanes];
   store(lanes, a);
-  memcpy(p, lanes, n * sizeof *p);
+  for (size_t i = 0; i < kLanes; ++i) p[i] = narrow_f16(lanes[i]);
 }
-inline F32 load_f16(const uint16_t* p, size_t n) {
-  uint16_t h[kLanes] = {};
-  memcpy(h, p, n * sizeof *h);
-  return load_f16(h);
-}
-inline F32 load_bf16(const uint16_t* p, size_t n) {
-  uint16_t h[kLanes] = {};
-  memcpy(h, p, n * sizeof *h);
-  return load_bf16(h);
-}
-inline void store_f16(uint16_t* p, F32 a, size_t n) {
-  float lanes[kLanes];
-  store(lanes, a);
-  for (size_t i = 0; i < n; ++i) p[i] = narrow_f16(lanes[i]);
-}
-inline void store_f16(uint16_t* p, F32 a) { store_f16(p, a, kLanes); }
 // The low 16 bits of each lane.
-inline void store_low16(uint16_t* p, I32 a, size_t n) {
-  int32_t lanes[kLanes];
-  _mm_storeu_si128(reinterpret_cast<__m128i*>(lanes), a.v);
-  for (size_t i = 0; i < n; ++i) p[i] = static_cast<uint16_t>(lanes[i]);
-}
 inline void store_low16(uint16_t* p, I32 a) {
   const I32 extended = shift_right<16>(shift_left<16>(a));  // what the signed pack keeps
   _mm_storel_epi64(reinterpret_cast<__m128i*>(p), _mm_packs_epi32(extended.v, extended.v));
@@ -152,5 +124,8 @@ inline void prefetch(const void* p) { _mm_prefetch(static_cast<const char*>(p), 
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS
+
+#include "kernels/generic/float_tails.h"
+#include "kernels/generic/half_tails.h"
 
 #endif  // KRAFLA_KERNELS_SSE2_LANES_H_
