@@ -59,7 +59,7 @@ struct Arch {
   Status (*config_from_hf)(const KeyValues& values, Config* config);
   // A GGUF has no key for a tied head: the converter sets tied_head where the head's tensor is
   // absent. It gives an array's element count as Integer("<key>.length"), for
-  // "tokenizer.ggml.tokens".
+  // "tokenizer.ggml.tokens". Null where gguf_names is empty.
   Status (*config_from_gguf)(const KeyValues& values, Config* config);
   // For a validated config, like the two below. A tied head is absent.
   std::vector<TensorSpec> (*tensors)(const Config& config);

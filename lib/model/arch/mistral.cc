@@ -19,13 +19,9 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
   return OkStatus();
 }
 
-Status ConfigFromGguf(const KeyValues&, Config*) {
-  return UnsupportedError("config: mistral is not an architecture of GGUF files, llama is");
-}
-
 }  // namespace
 
 extern const Arch kMistralArch;
-const Arch kMistralArch = DecoderArch<kFamily>(kHfNames, {}, ConfigFromHf, ConfigFromGguf);
+const Arch kMistralArch = DecoderArch<kFamily>(kHfNames, {}, ConfigFromHf, nullptr);
 
 }  // namespace krafla
