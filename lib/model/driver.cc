@@ -106,9 +106,9 @@ void Driver::AddRows(size_t index, const BatchSequence& sequence) {
     ++page_runs_.back().n_rows;
     pass_.seen += static_cast<uint64_t>(position) + 1;
     float* target = i + 1 == n ? sequence.last_logits : nullptr;
-    if (target != nullptr || sequence.all_logits) {
+    if (target != nullptr || sequence.all_logits || sequence.all_hidden) {
       logit_row_ids_.push_back(row);
-      logit_rows_.push_back({row, target, sequence.all_logits});
+      logit_rows_.push_back({row, target, sequence.all_logits, sequence.all_hidden});
     }
   }
 }
@@ -177,6 +177,22 @@ void Driver::BeginTurn() {
   float* target = logit_rows_[first].target;
   pass_.logits = n == 1 && target != nullptr ? target : turn_logits_;
   delivered_ = 0;
+  delivered_hidden_ = 0;
+  turn_wants_logits_ = false;
+  for (size_t i = 0; i < n; ++i) turn_wants_logits_ |= logit_rows_[first + i].wants_logits();
+}
+
+// The head's first step has left the turn's normed rows in act.
+Status Driver::DeliverHidden(DriverEvents& events) {
+  const size_t first = (stage_ - 1 - n_layers_) * kHeadRows;
+  while (delivered_hidden_ < pass_.logit_rows.size()) {
+    const size_t i = delivered_hidden_++;
+    const LogitRow& logit_row = logit_rows_[first + i];
+    if (!logit_row.hidden) continue;
+    const PassRow& r = rows_[logit_row.row];
+    KRAFLA_RETURN_IF_ERROR(events.OnHidden(r.sequence, r.position, pass_.act + i * pass_.ld_act));
+  }
+  return OkStatus();
 }
 
 Status Driver::Deliver(DriverEvents& events) {
@@ -197,8 +213,10 @@ Status Driver::Deliver(DriverEvents& events) {
 
 // Moves the counter behind a step whose items are all done.
 Status Driver::FinishStep(DriverEvents& events) {
-  if (step_ + 1 == steps().size()) {
-    if (stage_ > n_layers_) KRAFLA_RETURN_IF_ERROR(Deliver(events));
+  const bool head = stage_ > n_layers_;
+  if (head && step_ == 0) KRAFLA_RETURN_IF_ERROR(DeliverHidden(events));
+  if (step_ + 1 == steps().size() || (head && !turn_wants_logits_)) {
+    if (head && turn_wants_logits_) KRAFLA_RETURN_IF_ERROR(Deliver(events));
     ++stage_;
     step_ = 0;
   } else {

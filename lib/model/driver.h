@@ -24,6 +24,7 @@ struct BatchSequence {
   std::span<const int32_t> tokens;
   int64_t position = 0;          // of tokens[0]
   bool all_logits = false;       // OnLogits for each row
+  bool all_hidden = false;       // OnHidden for each row
   float* last_logits = nullptr;  // non-null: the last row's logits go here; [PadTo16(n_vocab)]
 };
 
@@ -35,6 +36,8 @@ class DriverEvents {
   virtual Status Check() = 0;
   // In ascending row order; the row lives until the call returns.
   virtual Status OnLogits(size_t sequence, int64_t position, const float* row) = 0;
+  // The row behind the final norm, [n_embd]; before its logits. Only where all_hidden is set.
+  virtual Status OnHidden(size_t, int64_t, const float*) { return OkStatus(); }
 };
 
 class Driver {
@@ -74,6 +77,7 @@ class Driver {
   const StepList& steps() const;
   void BeginTurn();
   Status Deliver(DriverEvents& events);
+  Status DeliverHidden(DriverEvents& events);
   Status FinishStep(DriverEvents& events);
   void RunItems(const Step& step);
 
@@ -81,6 +85,8 @@ class Driver {
     uint32_t row = 0;
     float* target = nullptr;
     bool report = false;
+    bool hidden = false;
+    bool wants_logits() const { return report || target != nullptr; }
   };
 
   const Network& network_;
@@ -103,8 +109,10 @@ class Driver {
   size_t n_turns_ = 0;
   size_t stage_ = 0;  // 0 embed, then the layers, then the head's turns
   size_t step_ = 0;
-  size_t next_ = 0;       // item
-  size_t delivered_ = 0;  // logit rows of this turn that OnLogits has seen
+  size_t next_ = 0;              // item
+  size_t delivered_ = 0;         // logit rows of this turn that OnLogits has seen
+  size_t delivered_hidden_ = 0;  // and OnHidden
+  bool turn_wants_logits_ = false;
 };
 
 }  // namespace krafla

@@ -136,7 +136,9 @@ class Network {
   const NetworkShape& shape() const { return shape_; }
   const StepList& embed() const { return embed_; }
   const StepList& layer(size_t i) const { return layers_[i]; }
-  const StepList& head() const { return head_; }  // run once for each turn of kHeadRows logit rows
+  // Run once for each turn of kHeadRows logit rows; its first step leaves their normed hidden
+  // states in act.
+  const StepList& head() const { return head_; }
 
  private:
   NetworkShape shape_;

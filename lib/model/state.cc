@@ -72,6 +72,11 @@ void PagePool::Release(Page* page) {
   delete pool;
 }
 
+void PagePool::Ref() {
+  std::lock_guard lock(mutex_);
+  ++refs_;
+}
+
 void PagePool::Unref() {
   {
     std::lock_guard lock(mutex_);
@@ -90,11 +95,16 @@ StatusOr<State> State::Create(Memory& memory, const KvShape& shape, uint64_t rec
   KRAFLA_ASSIGN_OR_RETURN(
       state.pool_,
       PagePool::Create(memory, shape, static_cast<size_t>(PagesFor(std::min(reserve, context)))));
-  for (Buffer& copy : state.copies_) {
-    KRAFLA_ASSIGN_OR_RETURN(
-        copy, memory.Allocate(recurrent_bytes, MemoryKind::kState, "recurrent state"));
-  }
+  KRAFLA_RETURN_IF_ERROR(state.AllocateCopies(recurrent_bytes));
   return state;
+}
+
+Status State::AllocateCopies(uint64_t recurrent_bytes) {
+  for (Buffer& copy : copies_) {
+    KRAFLA_ASSIGN_OR_RETURN(
+        copy, memory_->Allocate(recurrent_bytes, MemoryKind::kState, "recurrent state"));
+  }
+  return OkStatus();
 }
 
 State& State::operator=(State&& other) noexcept {
@@ -150,14 +160,31 @@ void State::Cut(int64_t length) {
 StatusOr<State> State::Fork(int64_t length, int64_t reserve) const {
   const uint64_t recurrent_bytes = copies_[0].size();
   KRAFLA_ASSIGN_OR_RETURN(State fork, Create(*memory_, shape_, recurrent_bytes, context_, reserve));
-  for (size_t i = 0; i < static_cast<size_t>(PagesFor(length)); ++i) {
-    PagePool::Ref(pages_[i]);
-    fork.pages_.push_back(pages_[i]);
-  }
-  if (recurrent_bytes > 0) {
-    std::memcpy(fork.copies_[0].data(), copies_[current_].data(), recurrent_bytes);
-  }
+  fork.SharePages(*this, length);
   return fork;
+}
+
+StatusOr<State> State::Trial(int64_t length) const {
+  State trial;
+  trial.memory_ = memory_;
+  trial.shape_ = shape_;
+  trial.context_ = context_;
+  trial.pages_.reserve(static_cast<size_t>(PagesFor(context_)));
+  KRAFLA_RETURN_IF_ERROR(trial.AllocateCopies(copies_[0].size()));
+  pool_->Ref();
+  trial.pool_ = pool_;
+  trial.SharePages(*this, length);
+  return trial;
+}
+
+// The pages of `length` positions and a copy of A; `pages_` has capacity.
+void State::SharePages(const State& other, int64_t length) {
+  for (size_t i = 0; i < static_cast<size_t>(PagesFor(length)); ++i) {
+    PagePool::Ref(other.pages_[i]);
+    pages_.push_back(other.pages_[i]);
+  }
+  const size_t bytes = other.copies_[0].size();
+  if (bytes > 0) std::memcpy(copies_[0].data(), other.copies_[other.current_].data(), bytes);
 }
 
 void State::Commit() {

@@ -44,6 +44,18 @@ inline int64_t PagesFor(int64_t positions) {
   return (positions + kPage - 1) / kPage;
 }
 
+// Where Save writes and Load reads, in order and all n bytes.
+class ByteSink {
+ public:
+  virtual ~ByteSink() = default;
+  virtual Status Write(const void* data, size_t n) = 0;
+};
+class ByteSource {
+ public:
+  virtual ~ByteSource() = default;
+  virtual Status Read(void* out, size_t n) = 0;
+};
+
 class PagePool;
 
 struct Page {
@@ -59,7 +71,8 @@ struct Page {
 class PagePool {
  public:
   static StatusOr<PagePool*> Create(Memory& memory, const KvShape& shape, size_t n_pages);
-  void Unref();  // by the session
+  void Ref();  // by a further state of the session
+  void Unref();
 
   // At least n pages are free afterwards; a new slab has at least kSlabPages unless `limit` pages
   // in all would be passed.
@@ -103,10 +116,21 @@ class State {
   void Cut(int64_t length);
   // A state over the same pages (of `length` positions) and a copy of A.
   StatusOr<State> Fork(int64_t length, int64_t reserve) const;
+  // The same, but its new pages come from this state's pool: to try something that replaces this
+  // state where it succeeds.
+  StatusOr<State> Trial(int64_t length) const;
+
+  // The memory of `length` positions and A as bytes that a state of the same shape and recurrent
+  // size reads back (state_bytes.cc). What pages hold beyond `length` is not written. Load needs a
+  // state without pages; after a failure it holds nothing of use.
+  uint64_t saved_bytes(int64_t length) const;
+  Status Save(int64_t length, ByteSink& out) const;
+  Status Load(int64_t length, ByteSource& in);
 
   const KvShape& shape() const { return shape_; }
   int64_t context() const { return context_; }
   std::byte* page(size_t i) const { return pages_[i]->data; }
+  uint64_t recurrent_bytes() const { return copies_[0].size(); }
   uint64_t held_bytes() const { return pages_.size() * shape_.page_bytes(); }
 
   // A pass reads recurrent_in() and writes recurrent_out(): the first pass of a step reads A and
@@ -120,6 +144,8 @@ class State {
 
  private:
   void Clear();
+  Status AllocateCopies(uint64_t recurrent_bytes);
+  void SharePages(const State& other, int64_t length);
 
   Memory* memory_ = nullptr;
   KvShape shape_;

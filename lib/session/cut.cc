@@ -4,6 +4,12 @@
 
 namespace krafla {
 
+// Keys and values can be cut anywhere. Recurrent state cannot be turned back: it begins again from
+// nothing.
+int64_t Session::AnchorBefore(int64_t length) const {
+  return state_.recurrent_bytes() == 0 ? length : 0;
+}
+
 Status Session::Truncate(int64_t length, CutReport* report) {
   KRAFLA_RETURN_IF_ERROR(CheckIdle());
   if (length < 0 || length > length_) {
@@ -16,9 +22,7 @@ Status Session::Truncate(int64_t length, CutReport* report) {
     logits_ = {};
     state_.Cut(0);
   } else if (length < length_ || logits_.empty()) {
-    // Keys and values can be cut anywhere; the row before the cut is computed for its logits.
-    // Recurrent state cannot be turned back: it begins again from nothing.
-    anchor = model_->network().shape().recurrent_bytes == 0 ? length - 1 : 0;
+    anchor = AnchorBefore(length - 1);  // the last row is computed for its logits
     job_->Reserve(1);
     DropGuard guard(*job_);
     KRAFLA_RETURN_IF_ERROR(job_->AddAgain(*this, anchor, length - anchor));

@@ -53,6 +53,7 @@ void Job::BeginPass() {
         std::span<const int32_t>(session.ids_)
             .subspan(static_cast<size_t>(sequence.position), static_cast<size_t>(part.in_pass));
     sequence.all_logits = options_.logits == WantLogits::kAll;
+    sequence.all_hidden = options_.on_hidden != nullptr;
     if (options_.logits != WantLogits::kNone && part.done + part.in_pass == part.n) {
       sequence.last_logits = session.logits_row(1 - session.current_);
     }
@@ -123,6 +124,14 @@ Status Job::Check() {
                           static_cast<int64_t>(driver_->stages());
   if (options_.on_progress(options_.user, done_ + in_pass, total_) != 0) {
     return CallbackError("on_progress: stopped after {} of {} tokens", done_ + in_pass, total_);
+  }
+  return OkStatus();
+}
+
+Status Job::OnHidden(size_t, int64_t position, const float* row) {
+  const size_t n_embd = parts_.front().session->model_->network().shape().n_embd;
+  if (options_.on_hidden(options_.user, position, row, n_embd) != 0) {
+    return CallbackError("on_hidden: stopped at position {}", position);
   }
   return OkStatus();
 }

@@ -41,6 +41,7 @@ class Job final : public DriverEvents {
 
   Status Check() override;
   Status OnLogits(size_t sequence, int64_t position, const float* row) override;
+  Status OnHidden(size_t sequence, int64_t position, const float* row) override;
 
  private:
   Status AddPart(const Part& part);

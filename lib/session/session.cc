@@ -109,13 +109,18 @@ Status Session::CheckIdle() const {
   return StateError("session: an append is begun; only Step and Abandon are possible");
 }
 
-Status Session::CheckIds(std::span<const int32_t> ids) const {
+Status Session::CheckVocabulary(std::span<const int32_t> ids) const {
   const int64_t n_vocab = model_->config().n_vocab;
   for (size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= n_vocab) {
       return ArgumentError("ids[{}]: got {}, want 0 to {}", i, ids[i], n_vocab - 1);
     }
   }
+  return OkStatus();
+}
+
+Status Session::CheckIds(std::span<const int32_t> ids) const {
+  KRAFLA_RETURN_IF_ERROR(CheckVocabulary(ids));
   const auto n = static_cast<int64_t>(ids.size());
   if (n > options_.context - length_) {
     return ContextError("context: {} tokens in use and {} more, want at most {}", length_, n,

@@ -12,13 +12,16 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/file/source.h"
 #include "lib/model/driver.h"
 #include "lib/model/model.h"
 #include "lib/model/state.h"
 
 namespace krafla {
 
-class Job;  // lib/session/job.h: what is being computed
+class Job;           // lib/session/job.h: what is being computed
+struct SavedHeader;  // lib/session/saved.h
+class SavedReader;
 
 struct SessionOptions {
   int64_t context = 0;  // positions; 0: the smaller of 4096 and the model's maximum
@@ -43,6 +46,8 @@ struct AppendOptions {
   // kAll: called in ascending position with the row that follows it; non-zero stops
   // (CallbackError).
   int (*on_logits)(void* user, int64_t position, const float* row, size_t n_vocab) = nullptr;
+  // The row behind the final norm of each position, [n_embd], in ascending position.
+  int (*on_hidden)(void* user, int64_t position, const float* row, size_t n_embd) = nullptr;
   // Called between work items of a prompt, from the calling thread; non-zero stops (CallbackError).
   int (*on_progress)(void* user, int64_t done, int64_t total) = nullptr;
   void* user = nullptr;
@@ -74,6 +79,19 @@ class Session {
   // To length <= this->length(); the logits are those after the cut. report may be null.
   Status Truncate(int64_t length, CutReport* report);
   StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
+  // Makes the session one that has read exactly `ids`: what they have in common with its own stays,
+  // as far as an anchor allows, the rest is read. report may be null.
+  Status Edit(std::span<const int32_t> ids, const AppendOptions& options, CutReport* report);
+
+  // What has been read, as bytes (docs/formats.md): ids, and where `cache` is set also the state
+  // and logits, so that nothing has to be read again.
+  uint64_t saved_bytes(bool cache) const;
+  Status Save(bool cache, ByteSink& out) const;
+  // Becomes the session that was saved. With a cache of another kind: UnsupportedError; of another
+  // model or damaged: FileError; then nothing has changed. replay: a cache and the number of the
+  // arithmetic are passed over and the ids are read again, as by Edit.
+  Status Restore(const FileSource& in, bool replay, const AppendOptions& options,
+                 CutReport* report);
 
   // May be called from any thread; the running call, or else the next one, returns CancelledError.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
@@ -100,8 +118,13 @@ class Session {
   static StatusOr<std::unique_ptr<Session>> Make(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options);
   Status CheckIdle() const;  // StateError between Begin() and the end of it
+  Status CheckVocabulary(std::span<const int32_t> ids) const;
   Status CheckIds(std::span<const int32_t> ids) const;
   float* logits_row(int which) const;  // [PadTo16(n_vocab)]
+  // The last position up to `length` at which the state can be cut; what lies behind it is read
+  // again.
+  int64_t AnchorBefore(int64_t length) const;
+  Status RestoreCache(const SavedHeader& header, SavedReader& in);
 
   std::shared_ptr<const Model> model_;
   SessionOptions options_;    // no zeros and -1 any more
