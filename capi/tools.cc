@@ -6,6 +6,7 @@
 #include "capi/structs.h"
 #include "include/krafla/krafla_tools.h"
 #include "lib/convert/convert.h"
+#include "lib/eval/drift.h"
 #include "lib/eval/machine.h"
 #include "lib/eval/perplexity.h"
 
@@ -64,6 +65,41 @@ int TellProgress(void* context, uint64_t done, uint64_t total) {
   return given->progress(given->user, done, total);
 }
 
+StatusOr<std::shared_ptr<const Tokenizer>> TokenizerOr(const krafla_tokenizer* tokenizer,
+                                                       const krafla_model& model) {
+  if (tokenizer != nullptr) return tokenizer->tokenizer;
+  return model.shared->tokenizer();
+}
+
+StatusOr<SessionOptions> ReadSessionOptions(const krafla_session_options* options) {
+  krafla_session_options given;
+  KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_session_options", &given));
+  if (given.context == 0) given.context = 512;
+  return capi::ToSessionOptions(given);
+}
+
+StatusOr<DriftOptions> ToDriftOptions(const krafla_drift_options& given) {
+  DriftOptions options;
+  KRAFLA_ASSIGN_OR_RETURN(options.reference, ReadSessionOptions(given.reference));
+  KRAFLA_ASSIGN_OR_RETURN(options.model, ReadSessionOptions(given.model));
+  if (given.has_from != 0) {
+    if (given.from < 0) {
+      return ArgumentError("krafla_drift_options: from: got {}, want 0 or more", given.from);
+    }
+    options.from = given.from;
+  }
+  if (given.top_k != 0) options.top_k = given.top_k;
+  if (given.max_chunks < 0) {
+    return ArgumentError("krafla_drift_options: max_chunks: got {}, want 0 or more",
+                         given.max_chunks);
+  }
+  options.max_chunks = given.max_chunks;
+  if (given.cache != nullptr) options.cache = given.cache;
+  options.progress = given.progress;
+  options.user = given.user;
+  return options;
+}
+
 }  // namespace
 
 extern "C" {
@@ -99,16 +135,9 @@ int32_t krafla_measure_perplexity(krafla_perplexity* out, const krafla_model* mo
     KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(out, "krafla_perplexity"));
     KRAFLA_CHECK_POINTER(model);
     KRAFLA_ASSIGN_OR_RETURN(const std::string_view view, capi::ReadString(text, length, "text"));
-    krafla_session_options given;
-    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(session_options, "krafla_session_options", &given));
-    if (given.context == 0) given.context = 512;
-    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, capi::ToSessionOptions(given));
-    std::shared_ptr<const Tokenizer> used;
-    if (tokenizer != nullptr) {
-      used = tokenizer->tokenizer;
-    } else {
-      KRAFLA_ASSIGN_OR_RETURN(used, model->shared->tokenizer());
-    }
+    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, ReadSessionOptions(session_options));
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Tokenizer> used,
+                            TokenizerOr(tokenizer, *model));
     KRAFLA_ASSIGN_OR_RETURN(
         const Perplexity measured,
         MeasurePerplexity(model->shared->model, *used, view, options, progress, user));
@@ -116,6 +145,40 @@ int32_t krafla_measure_perplexity(krafla_perplexity* out, const krafla_model* mo
     filled.perplexity = measured.perplexity;
     filled.targets = measured.targets;
     filled.mean_nll = measured.mean_nll;
+    capi::WriteInfo(filled, out);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_measure_drift(krafla_drift* out, const krafla_model* reference,
+                             const krafla_model* model, const krafla_tokenizer* tokenizer,
+                             const char* text, size_t length, const krafla_drift_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(out, "krafla_drift"));
+    KRAFLA_CHECK_POINTER(reference);
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view view, capi::ReadString(text, length, "text"));
+    krafla_drift_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_drift_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const DriftOptions inner, ToDriftOptions(given));
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Tokenizer> used,
+                            TokenizerOr(tokenizer, *reference));
+    KRAFLA_ASSIGN_OR_RETURN(
+        const DriftStatistics measured,
+        MeasureDrift(reference->shared->model, model->shared->model, *used, view, inner));
+    krafla_drift filled{};
+    filled.targets = measured.targets;
+    filled.kl_mean = measured.kl_mean;
+    filled.kl_error = measured.kl_error;
+    filled.kl_median = measured.kl_median;
+    filled.kl_p99 = measured.kl_p99;
+    filled.kl_max = measured.kl_max;
+    filled.top1 = measured.top1;
+    filled.top_k = measured.top_k;
+    filled.reference_perplexity = measured.reference_perplexity;
+    filled.perplexity = measured.perplexity;
+    filled.nll_difference = measured.nll_difference;
+    filled.nll_difference_error = measured.nll_difference_error;
     capi::WriteInfo(filled, out);
     return OkStatus();
   });

@@ -39,10 +39,14 @@ void AddBatch(CLI::App& app, ModelArgs* args) {
 }
 
 void AddKv(CLI::App& app, ModelArgs* args, const char* standard) {
-  args->kv = standard;
-  AddChoice(app, "--kv", &args->kv, {"f32", "f16"}, {"q8", "k8v4", "k6v6", "k4v4"},
-            standard[1] == '3' ? "Numbers of the attention cache (default f32)"
-                               : "Numbers of the attention cache (default f16)");
+  AddKv(app, "--kv", &args->kv, standard, "Numbers of the attention cache");
+}
+
+void AddKv(CLI::App& app, const char* flag, std::string* kv, const char* standard,
+           const char* what) {
+  *kv = standard;
+  const std::string help = fmt::format("{} (default {})", what, standard);
+  AddChoice(app, flag, kv, {"f32", "f16"}, {"q8", "k8v4", "k6v6", "k4v4"}, help.c_str());
 }
 
 void AddLoad(CLI::App& app, ModelArgs* args) {

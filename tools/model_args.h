@@ -33,6 +33,9 @@ void AddThreads(CLI::App& app, ModelArgs* args);
 void AddBatch(CLI::App& app, ModelArgs* args);
 void AddLoad(CLI::App& app, ModelArgs* args);
 void AddKv(CLI::App& app, ModelArgs* args, const char* standard);
+// The same for a cache of another name: sets *kv to `standard`, and the help says which that is.
+void AddKv(CLI::App& app, const char* flag, std::string* kv, const char* standard,
+           const char* what);
 
 // The library's warnings and errors go to stderr.
 ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime);

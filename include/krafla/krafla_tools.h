@@ -74,6 +74,44 @@ KRAFLA_API int32_t krafla_measure_perplexity(
     const char *text, size_t length, const krafla_session_options *session_options,
     int (*progress)(void *user, uint64_t done, uint64_t total), void *user);
 
+typedef struct krafla_drift_options {
+  size_t struct_size;
+  const krafla_session_options *reference; /* NULL: the defaults; its context is not looked at */
+  const krafla_session_options *model;     /* context: of a chunk; 0: 512 */
+  int64_t from; /* first position of a chunk that is scored, where has_from; else context / 2 */
+  int32_t has_from;
+  int32_t top_k;      /* 0: 10 */
+  int64_t max_chunks; /* 0: the whole text */
+  /* A file for the reference's log-probabilities, so that it runs once for many models: made where
+   * there is none of this model, text and options. NULL: none. Terminated UTF-8. */
+  const char *cache;
+  int (*progress)(void *user, uint64_t done, uint64_t total); /* in tokens */
+  void *user;
+} krafla_drift_options;
+#define KRAFLA_DRIFT_OPTIONS_INIT \
+  { sizeof(krafla_drift_options), NULL, NULL, 0, 0, 0, 0, NULL, NULL, NULL }
+
+typedef struct krafla_drift {
+  size_t struct_size;
+  uint64_t targets;
+  double kl_mean, kl_error; /* of log(p / q) over the reference's p, nats; error of the mean */
+  double kl_median, kl_p99, kl_max;
+  double top1;  /* share of the targets for which both models have the same first choice */
+  double top_k; /* for which the reference's is among the model's top_k */
+  double reference_perplexity, perplexity;
+  /* Mean of the model's -log q(target) less the reference's, and the error of that mean: pairs of
+   * the same token. Errors come from the means of the chunks; 0 where there is one. */
+  double nll_difference, nll_difference_error;
+} krafla_drift;
+
+/* Both models read the text, cut as for krafla_measure_perplexity, and are compared at each scored
+ * position. Returns also KRAFLA_E_CALLBACK, KRAFLA_E_IO; KRAFLA_E_ARGUMENT where the vocabularies
+ * differ or the text is shorter than one chunk. tokenizer may be NULL: the reference's own. */
+KRAFLA_API int32_t krafla_measure_drift(krafla_drift *out, const krafla_model *reference,
+                                        const krafla_model *model,
+                                        const krafla_tokenizer *tokenizer, const char *text,
+                                        size_t length, const krafla_drift_options *options);
+
 /* Bytes a second that `threads` threads read from `bytes` of memory in large pages with this
  * build's widest loads (the best of several passes). */
 KRAFLA_API int32_t krafla_measure_read(double *bytes_per_second, int32_t threads, uint64_t bytes);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/base/math.h"
+#include "lib/eval/text_chunks.h"
 
 namespace krafla {
 namespace {
@@ -39,21 +40,11 @@ StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model
                                        const Tokenizer& tokenizer, std::string_view text,
                                        const SessionOptions& options, LoadProgress progress,
                                        void* user) {
-  if (options.context < 4)
-    return ArgumentError("perplexity: context: got {}, want 4 or more", options.context);
-  std::vector<int32_t> ids;
-  KRAFLA_RETURN_IF_ERROR(
-      tokenizer.Encode(text, /*add_special=*/false, /*parse_special=*/false, &ids));
-  const size_t context = static_cast<size_t>(options.context);
-  const size_t n_bos = tokenizer.adds_bos() ? 1 : 0;
-  const size_t n_chunks = ids.size() / (context - n_bos);
-  if (n_chunks == 0) {
-    return ArgumentError("perplexity: the text has {} tokens, want {} or more", ids.size(),
-                         context - n_bos);
-  }
+  KRAFLA_ASSIGN_OR_RETURN(const std::vector<std::vector<int32_t>> chunks,
+                          TextChunks(tokenizer, text, options.context));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(model, options));
 
-  std::vector<int32_t> chunk(context);
+  const size_t context = static_cast<size_t>(options.context);
   Scores scores;
   AppendOptions read;
   read.logits = WantLogits::kNone;
@@ -61,15 +52,12 @@ StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model
   score.logits = WantLogits::kAll;
   score.on_logits = Score;
   score.user = &scores;
-  for (size_t c = 0; c < n_chunks; ++c) {
-    if (n_bos != 0) chunk[0] = tokenizer.bos_id();
-    std::copy_n(ids.begin() + static_cast<ptrdiff_t>(c * (context - n_bos)), context - n_bos,
-                chunk.begin() + static_cast<ptrdiff_t>(n_bos));
-    scores.chunk = chunk;
+  for (size_t c = 0; c < chunks.size(); ++c) {
+    scores.chunk = chunks[c];
     KRAFLA_RETURN_IF_ERROR(session->Truncate(0, nullptr));
     KRAFLA_RETURN_IF_ERROR(session->Append(scores.chunk.first(context / 2), read));
     KRAFLA_RETURN_IF_ERROR(session->Append(scores.chunk.subspan(context / 2), score));
-    if (progress != nullptr && progress(user, c + 1, n_chunks) != 0) {
+    if (progress != nullptr && progress(user, c + 1, chunks.size()) != 0) {
       return CallbackError("perplexity: stopped by the progress callback");
     }
   }

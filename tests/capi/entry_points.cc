@@ -86,6 +86,8 @@ TEST_CASE("NULL handles and results are refused") {
   RequireArgumentError(krafla_convert(nullptr));
   RequireArgumentError(
       krafla_measure_perplexity(nullptr, model.get(), nullptr, "x", 1, nullptr, nullptr, nullptr));
+  RequireArgumentError(
+      krafla_measure_drift(nullptr, model.get(), model.get(), nullptr, "x", 1, nullptr));
   krafla_runtime_free(nullptr);
   krafla_model_free(nullptr);
   krafla_tokenizer_free(nullptr);

@@ -78,6 +78,57 @@ class Perplexity(unittest.TestCase):
         self.assertEqual(call("ml_eval", "ppl", models()["bare.mlb"], short).code, 4)
 
 
+class Drift(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.text = FOLDER / "drift text.txt"
+        cls.text.write_text((DATA / "text" / "handbook-a.txt").read_text()[:4000])
+        cls.q8 = FOLDER / "chat q8.mlb"
+        models()
+        result = call("ml_convert", "hf", FOLDER / "tiny chat", cls.q8)
+        assert result.code == 0, result
+
+    def drift(self, model, *options):
+        result = call("ml_eval", "drift", model, "--ref", models()["chat.mlb"], self.text, "--ctx", "64", *options)
+        self.assertEqual(result.code, 0, result)
+        return json.loads(result.out)
+
+    def test_figures(self):
+        same = self.drift(models()["chat.mlb"])
+        self.assertEqual((same["kl_max"], same["top1"], same["nll_difference"]), (0, 1, 0))
+        ours = self.drift(self.q8, "-t", "1")
+        self.assertEqual(ours, self.drift(self.q8, "-t", "2", "--batch", "7"))
+        self.assertTrue(0 < ours["kl_median"] <= ours["kl_mean"] < ours["kl_p99"] <= ours["kl_max"], ours)
+        self.assertEqual(ours["targets"] % 31, 0)
+        ppl = json.loads(call("ml_eval", "ppl", self.q8, self.text, "--ctx", "64").out)
+        self.assertEqual(ours["targets"], ppl["targets"])
+        self.assertTrue(math.isclose(ours["ppl"], ppl["ppl"], rel_tol=1e-6))
+        all_of_two = self.drift(self.q8, "--from", "0", "--chunks", "2")
+        self.assertEqual(all_of_two["targets"], 2 * 63)
+
+    def test_cache(self):
+        cache = FOLDER / "reference.rows"
+        made = self.drift(self.q8, "--cache", cache)
+        size = cache.stat().st_size
+        self.assertEqual(made, self.drift(self.q8, "--cache", cache))
+        exact = self.drift(self.q8)
+        self.assertTrue(abs(made["kl_mean"] - exact["kl_mean"]) < 1e-6, (made, exact))
+        for damage in (b"", cache.read_bytes()[:-1], bytes(size)):  # of something else: made anew
+            cache.write_bytes(damage)
+            self.assertEqual(made, self.drift(self.q8, "--cache", cache))
+            self.assertEqual(cache.stat().st_size, size)
+
+    def test_refusals(self):
+        short = FOLDER / "short.txt"
+        short.write_text("short")
+        chat, bare = models()["chat.mlb"], models()["bare.mlb"]
+        for args, code in (([chat, "--ref", chat, short], 2), ([chat, "--ref", bare, self.text], 4),
+                           ([chat, self.text], 2),
+                           ([chat, "--ref", chat, self.text, "--ctx", "64", "--from", "63"], 2),
+                           ([chat, "--ref", FOLDER / "none.mlb", self.text], 4)):
+            self.assertEqual(call("ml_eval", "drift", *args).code, code, args)
+
+
 class Bench(unittest.TestCase):
     def test_json(self):
         result = call("ml_bench", models()["bare.mlb"], "-t", "1,2", "-p", "16", "-n", "4", "-d", "8", "-r", "2", "--json")

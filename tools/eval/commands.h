@@ -14,12 +14,20 @@ struct EvalArgs {
   ModelArgs model;
   std::vector<int64_t> ids;  // logits
   std::string out;
-  std::string text;  // ppl: path
+  std::string text;  // ppl, drift: path
+  // drift
+  std::string reference;  // path of a .mlb
+  std::string reference_kv;
+  std::string cache;  // "": none
+  int64_t from = -1;  // -1: half the context
+  int64_t top_k = 10;
+  int64_t chunks = 0;  // 0: all
 };
 
 // T x V floats, little endian, into args.out.
 ExitCode EvalLogits(const EvalArgs& args);
 ExitCode EvalPerplexity(const EvalArgs& args);
+ExitCode EvalDrift(const EvalArgs& args);
 
 // A JSON object a line on stdin, one on stdout for each; a bad line gives {"error": ...}.
 enum class LineCommand { kTokenize, kDetokenize, kTemplate };

@@ -20,6 +20,28 @@ void AddCompute(CLI::App& app, EvalArgs* args) {
   AddLoad(app, &args->model);
 }
 
+CLI::App* AddDrift(CLI::App& app, EvalArgs* args) {
+  CLI::App* drift = app.add_subcommand(
+      "drift", "KL divergence, agreement and perplexity of a model beside a reference");
+  AddModel(*drift, &args->model);
+  drift->add_option("--ref", args->reference, "The reference (.mlb)")->required()->type_name("REF");
+  drift->add_option("TEXT,--text", args->text, "The text file")->required()->type_name("TEXT");
+  AddTokenizerOverride(*drift, &args->model);
+  AddInteger(*drift, "--ctx", &args->model.context, 4, kMaxPositions,
+             "Tokens of a chunk (default 512)");
+  AddInteger(*drift, "--from", &args->from, 0, kMaxPositions,
+             "First position of a chunk that is scored (default: half of --ctx)");
+  AddInteger(*drift, "--top", &args->top_k, 1, 1000, "First choices looked at (default 10)");
+  AddInteger(*drift, "--chunks", &args->chunks, 1, kMaxPositions, "Only the first so many chunks");
+  drift
+      ->add_option("--cache", args->cache,
+                   "Keeps the reference's log-probabilities in this file, for the next model")
+      ->type_name("FILE");
+  AddCompute(*drift, args);
+  AddKv(*drift, "--ref-kv", &args->reference_kv, "f32", "Attention cache of the reference");
+  return drift;
+}
+
 ExitCode Run(int argc, char** argv) {
   EvalArgs args;
   CLI::App app("Evaluates models and tokenizers; results are JSON on stdout.");
@@ -42,6 +64,8 @@ ExitCode Run(int argc, char** argv) {
              "Tokens of a chunk (default 512)");
   AddCompute(*ppl, &args);
 
+  CLI::App* drift = AddDrift(app, &args);
+
   CLI::App* tokenize =
       AddLines(app, &args, "tokenize",
                "JSON lines {\"text\", \"special\": false, \"parse_special\": false} -> {\"ids\"}");
@@ -55,6 +79,10 @@ ExitCode Run(int argc, char** argv) {
   if (ppl->parsed()) {
     if (args.model.context == 0) args.model.context = 512;
     return EvalPerplexity(args);
+  }
+  if (drift->parsed()) {
+    if (args.model.context == 0) args.model.context = 512;
+    return EvalDrift(args);
   }
   return EvalLines(args, tokenize->parsed()     ? LineCommand::kTokenize
                          : detokenize->parsed() ? LineCommand::kDetokenize
