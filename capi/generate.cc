@@ -1,163 +1,36 @@
-// krafla_session_generate: sample, report, read, again. The loop is the ABI's own, since sessions
-// know neither samplers nor text. Text is given in whole code points; whatever ends the loop, the
-// session, the sampler's history and the reported count agree.
-#include <algorithm>
-#include <string>
-
+// krafla_session_generate and its forms in slices (krafla_session_step drives it) and on a thread
+// of the library's own.
+#include "capi/generation.h"
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "lib/base/utf8.h"
+#include "capi/worker.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
 using capi::Busy;
+using capi::Generation;
 using capi::Guard;
+using capi::SessionUse;
 
 namespace {
-
-constexpr size_t kMaxEndIds = 4096;  // searched for every token
-
-// Tokens to text in whole code points: bytes that do not complete one wait for the next token.
-class TextStream {
- public:
-  explicit TextStream(const Tokenizer* tokenizer) : decoder_(tokenizer, /*skip_special=*/true) {}
-
-  // The text that became complete with this token; valid until the next call.
-  StatusOr<std::string_view> Push(int32_t id) {
-    pending_.erase(0, given_);
-    given_ = 0;
-    KRAFLA_RETURN_IF_ERROR(decoder_.Push(id, &pending_));
-    const std::string tail = pending_.substr(pending_.size() - IncompleteUtf8Suffix(pending_));
-    pending_.resize(pending_.size() - tail.size());
-    pending_ = ReplaceInvalidUtf8(pending_);
-    given_ = pending_.size();
-    pending_ += tail;
-    return std::string_view(pending_).substr(0, given_);
-  }
-
-  // What is left incomplete at the end, as U+FFFD; empty where nothing is.
-  std::string Finish() {
-    pending_.erase(0, given_);
-    given_ = 0;
-    return ReplaceInvalidUtf8(pending_);
-  }
-
- private:
-  StreamDecoder decoder_;
-  std::string pending_;  // [0, given_): handed out, the rest: incomplete
-  size_t given_ = 0;
-};
-
-// One generation; `result` counts the tokens that the session has read.
-class Generation {
- public:
-  Generation(krafla_session* session, Sampler* sampler, const krafla_generate_options& options)
-      : session_(session), sampler_(sampler), options_(options) {}
-
-  Status Run(krafla_generate_result* result) {
-    KRAFLA_RETURN_IF_ERROR(OpenText());
-    if (session_->session->logits().empty()) {
-      return StateError("generate: the session has no logits: append a prompt first");
-    }
-    Status status = OkStatus();
-    while (result->finish == 0) {
-      status = Next(result);
-      if (!status.ok()) break;
-    }
-    if (status.ok() && text_ != nullptr) {
-      const std::string rest = text_->Finish();
-      if (!rest.empty()) Tell(-1, rest);
-    }
-    return status;
-  }
-
- private:
-  Status OpenText() {
-    if (options_.tokenizer != nullptr) {
-      tokenizer_ = options_.tokenizer->tokenizer;
-    } else if (!session_->shared->model->tokenizer_table().empty()) {
-      KRAFLA_ASSIGN_OR_RETURN(tokenizer_, session_->shared->tokenizer());
-    }
-    if (tokenizer_ != nullptr) text_ = std::make_unique<TextStream>(tokenizer_.get());
-    return OkStatus();
-  }
-
-  // Samples one token and reads it, or notes in result why there is none.
-  Status Next(krafla_generate_result* result) {
-    Session& session = *session_->session;
-    if (options_.max_tokens > 0 && result->n_tokens >= options_.max_tokens) {
-      result->finish = KRAFLA_FINISH_LENGTH;
-      return OkStatus();
-    }
-    if (session.length() >= session.context()) {
-      result->finish = KRAFLA_FINISH_CONTEXT;
-      return OkStatus();
-    }
-    KRAFLA_ASSIGN_OR_RETURN(const int32_t id, sampler_->Sample(session.logits()));
-    if (Ends(id)) {
-      result->finish = KRAFLA_FINISH_END;
-      result->end_id = id;
-      return OkStatus();
-    }
-    std::string_view text;
-    if (text_ != nullptr) {
-      KRAFLA_ASSIGN_OR_RETURN(text, text_->Push(id));
-    }
-    const bool stop = Tell(id, text);
-    // The session and the sampler's history stay in step: after the append nothing fails.
-    sampler_->ReserveForAccept();
-    KRAFLA_RETURN_IF_ERROR(session.Append({&id, 1}, AppendOptions{}));
-    KRAFLA_RETURN_IF_ERROR(sampler_->Accept(id));
-    ++result->n_tokens;
-    if (stop) result->finish = KRAFLA_FINISH_CALLBACK;
-    return OkStatus();
-  }
-
-  bool Ends(int32_t id) const {
-    const int32_t* more = options_.end_ids;
-    if (std::find(more, more + options_.n_end_ids, id) != more + options_.n_end_ids) return true;
-    if (options_.ignore_end != 0) return false;
-    const std::vector<int32_t>& own = session_->shared->end_ids;
-    return std::find(own.begin(), own.end(), id) != own.end();
-  }
-
-  bool Tell(int32_t id, std::string_view text) {
-    if (options_.on_token == nullptr) return false;
-    krafla_token token{};
-    token.struct_size = sizeof(token);
-    token.id = id;
-    token.position = session_->session->length();
-    token.text = text.data();
-    token.text_length = text.size();
-    return options_.on_token(options_.user, &token) != 0;
-  }
-
-  krafla_session* session_;
-  Sampler* sampler_;
-  const krafla_generate_options& options_;
-  std::shared_ptr<const Tokenizer> tokenizer_;
-  std::unique_ptr<TextStream> text_;
-};
 
 // Whatever ends a generation, an exception included, the caller learns how many tokens were read.
 class Outcome {
  public:
-  Outcome(krafla_session* session, krafla_generate_result* result)
-      : session_(session), result_(result), before_(session->session->length()) {}
+  Outcome(krafla_session* session, Generation* generation, krafla_generate_result* result)
+      : session_(session), generation_(generation), result_(result) {}
   ~Outcome() {
-    session_->reused = before_;
-    session_->recomputed = 0;
-    if (result_ != nullptr) capi::WriteInfo(filled, result_);
+    generation_->Abandon();
+    session_->result = generation_->result();
+    if (result_ != nullptr) capi::WriteInfo(session_->result, result_);
   }
   Outcome(const Outcome&) = delete;
   Outcome& operator=(const Outcome&) = delete;
 
-  krafla_generate_result filled = KRAFLA_GENERATE_RESULT_INIT;
-
  private:
   krafla_session* session_;
+  Generation* generation_;
   krafla_generate_result* result_;
-  int64_t before_;
 };
 
 }  // namespace
@@ -172,26 +45,86 @@ int32_t krafla_session_generate(krafla_session* session, krafla_sampler* sampler
     KRAFLA_CHECK_POINTER(sampler);
     krafla_generate_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_generate_options", &given));
-    if (given.max_tokens < 0) {
-      return ArgumentError("krafla_generate_options: max_tokens: got {}, want 0 or more",
-                           given.max_tokens);
-    }
-    KRAFLA_RETURN_IF_ERROR(
-        capi::CheckArray(given.end_ids, given.n_end_ids, "krafla_generate_options: end_ids"));
-    if (given.n_end_ids > kMaxEndIds) {
-      return ArgumentError("krafla_generate_options: n_end_ids: got {}, want at most {}",
-                           given.n_end_ids, kMaxEndIds);
-    }
     if (result != nullptr) {
       KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(result, "krafla_generate_result"));
+      capi::WriteInfo(krafla_generate_result KRAFLA_GENERATE_RESULT_INIT, result);
     }
-    Busy busy_session(session->busy);
-    KRAFLA_RETURN_IF_ERROR(busy_session.status());
-    Busy busy_sampler(sampler->busy);
-    KRAFLA_RETURN_IF_ERROR(busy_sampler.status());
-    Outcome outcome(session, result);
-    return Generation(session, sampler->sampler.get(), given).Run(&outcome.filled);
+    SessionUse use(session);
+    KRAFLA_RETURN_IF_ERROR(use.status());
+    KRAFLA_ASSIGN_OR_RETURN(auto generation, Generation::Create(session, sampler, given));
+    KRAFLA_RETURN_IF_ERROR(generation->CheckLogits());
+    Outcome outcome(session, generation.get(), result);
+    return generation->Step(-1).status();
   });
+}
+
+int32_t krafla_session_begin_generate(krafla_session* session, krafla_sampler* sampler,
+                                      const krafla_generate_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_CHECK_POINTER(sampler);
+    krafla_generate_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_generate_options", &given));
+    SessionUse use(session);
+    KRAFLA_RETURN_IF_ERROR(use.status());
+    KRAFLA_ASSIGN_OR_RETURN(auto generation, Generation::Create(session, sampler, given));
+    KRAFLA_RETURN_IF_ERROR(generation->CheckLogits());
+    session->generation = std::move(generation);
+    session->result = session->generation->result();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_get_result(const krafla_session* session, krafla_generate_result* result) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(result, "krafla_generate_result"));
+    Busy busy(session->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    capi::WriteInfo(session->result, result);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_start(krafla_session* session, const int32_t* ids, size_t n,
+                             krafla_sampler* sampler, const krafla_generate_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_ASSIGN_OR_RETURN(const auto span, capi::ReadIds(ids, n));
+    krafla_generate_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_generate_options", &given));
+    if (given.on_token != nullptr) {
+      return ArgumentError(
+          "krafla_generate_options: on_token: got a function, want NULL: events are polled");
+    }
+    SessionUse use(session);
+    KRAFLA_RETURN_IF_ERROR(use.status());
+    KRAFLA_ASSIGN_OR_RETURN(auto worker, capi::Worker::Create(session, span, sampler, given));
+    std::lock_guard lock(session->worker_mutex);
+    worker->Start();
+    session->worker = std::move(worker);
+    use.Keep();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_poll(krafla_session* session, krafla_event* event, int64_t wait_us) {
+  bool any = true;
+  const int32_t code = Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(event, "krafla_event"));
+    std::shared_ptr<capi::Worker> worker;
+    {
+      std::lock_guard lock(session->worker_mutex);
+      worker = session->worker;
+    }
+    if (worker == nullptr) return StateError("poll: nothing was started");
+    krafla_event next = KRAFLA_EVENT_INIT;
+    any = worker->Poll(&next, wait_us);
+    if (any) capi::WriteInfo(next, event);
+    return OkStatus();
+  });
+  return code == KRAFLA_OK && !any ? KRAFLA_PAUSED : code;
 }
 
 }  // extern "C"

@@ -6,6 +6,7 @@
 #include <atomic>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -47,6 +48,7 @@ class Busy {
   }
   Busy(const Busy&) = delete;
   Busy& operator=(const Busy&) = delete;
+  void Keep() { held_ = false; }  // the flag stays set
   Status status() const {
     return held_ ? OkStatus() : StateError("the object is in use by another call");
   }
@@ -55,6 +57,15 @@ class Busy {
   std::atomic<bool>& flag_;
   bool held_;
 };
+
+// What a sampler's handle holds; a generation in slices holds it too.
+struct SharedSampler {
+  std::unique_ptr<Sampler> sampler;
+  std::atomic<bool> busy{false};
+};
+
+class Generation;  // capi/generation.h
+class Worker;      // capi/worker.h
 
 }  // namespace krafla::capi
 
@@ -82,16 +93,46 @@ struct krafla_rendered {
 };
 
 struct krafla_session {
+  krafla_session();
+  ~krafla_session();  // stops the worker first
   std::shared_ptr<krafla::capi::SharedModel> shared;
   std::unique_ptr<krafla::Session> session;
   mutable std::atomic<bool> busy{false};
   int64_t reused = 0;
   int64_t recomputed = 0;
+  std::unique_ptr<krafla::capi::Generation> generation;         // begun in slices
+  krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;  // of the last generation
+  std::mutex worker_mutex;
+  std::shared_ptr<krafla::capi::Worker> worker;  // keeps `busy` until its end was polled
 };
 
 struct krafla_sampler {
-  std::unique_ptr<krafla::Sampler> sampler;
-  mutable std::atomic<bool> busy{false};
+  std::shared_ptr<krafla::capi::SharedSampler> shared;
 };
+
+namespace krafla::capi {
+
+// Held during a call that changes a session: no other call, no generation in slices.
+class SessionUse {
+ public:
+  explicit SessionUse(const krafla_session* session)
+      : busy_(session->busy), begun_(busy_.status().ok() && session->generation != nullptr) {}
+  Status status() const {
+    if (!begun_) return busy_.status();
+    return StateError(
+        "session: a generation is begun; only step, abandon and getters are possible");
+  }
+  void Keep() { busy_.Keep(); }  // whoever takes it over frees the flag
+
+ private:
+  Busy busy_;
+  bool begun_;
+};
+
+// Shared by the entry points of sessions (capi/session.cc).
+StatusOr<std::span<const int32_t>> ReadIds(const int32_t* ids, size_t n);
+StatusOr<AppendOptions> ReadAppendOptions(const krafla_append_options* options);
+
+}  // namespace krafla::capi
 
 #endif  // KRAFLA_CAPI_HANDLES_H_

@@ -1,10 +1,12 @@
 // krafla_sampler_*. Stages and parameters come by name from the library's own table (AllStages), so
 // a new stage needs no new function here.
+#include <algorithm>
 #include <vector>
 
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
+#include "lib/sampler/logprobs.h"
 #include "lib/sampler/stage.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
@@ -14,6 +16,14 @@ using capi::Guard;
 namespace {
 
 constexpr size_t kMaxParams = 64;  // far more than any stage has
+constexpr size_t kMaxTop = 1024;
+
+StatusOr<std::span<const float>> ReadLogits(const float* logits, size_t n) {
+  KRAFLA_CHECK_POINTER(logits);
+  KRAFLA_RETURN_IF_ERROR(capi::CheckArray(logits, n, "logits"));
+  KRAFLA_RETURN_IF_ERROR(CheckLogits({logits, n}));
+  return std::span<const float>(logits, n);
+}
 
 }  // namespace
 
@@ -25,8 +35,9 @@ int32_t krafla_sampler_create(krafla_sampler** out, const krafla_sampler_options
     krafla_sampler_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_sampler_options", &given));
     auto sampler = std::make_unique<krafla_sampler>();
+    sampler->shared = std::make_shared<capi::SharedSampler>();
     KRAFLA_ASSIGN_OR_RETURN(
-        sampler->sampler,
+        sampler->shared->sampler,
         Sampler::Create(given.has_seed != 0 ? std::optional<uint64_t>(given.seed) : std::nullopt));
     *out = sampler.release();
     return OkStatus();
@@ -50,9 +61,9 @@ int32_t krafla_sampler_add(krafla_sampler* sampler, const char* stage, size_t le
         return ArgumentError("params[{}].name: got NULL, want a name", i);
       inner.push_back({params[i].name, params[i].value});
     }
-    Busy busy(sampler->busy);
+    Busy busy(sampler->shared->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
-    return sampler->sampler->AddStage(name, inner);
+    return sampler->shared->sampler->AddStage(name, inner);
   });
 }
 
@@ -87,9 +98,9 @@ int32_t krafla_sampler_sample(krafla_sampler* sampler, const float* logits, size
     KRAFLA_CHECK_POINTER(logits);
     KRAFLA_CHECK_POINTER(id);
     KRAFLA_RETURN_IF_ERROR(capi::CheckArray(logits, n, "logits"));
-    Busy busy(sampler->busy);
+    Busy busy(sampler->shared->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
-    KRAFLA_ASSIGN_OR_RETURN(*id, sampler->sampler->Sample({logits, n}));
+    KRAFLA_ASSIGN_OR_RETURN(*id, sampler->shared->sampler->Sample({logits, n}));
     return OkStatus();
   });
 }
@@ -97,18 +108,18 @@ int32_t krafla_sampler_sample(krafla_sampler* sampler, const float* logits, size
 int32_t krafla_sampler_accept(krafla_sampler* sampler, int32_t id) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(sampler);
-    Busy busy(sampler->busy);
+    Busy busy(sampler->shared->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
-    return sampler->sampler->Accept(id);
+    return sampler->shared->sampler->Accept(id);
   });
 }
 
 int32_t krafla_sampler_reset(krafla_sampler* sampler) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(sampler);
-    Busy busy(sampler->busy);
+    Busy busy(sampler->shared->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
-    sampler->sampler->Reset();
+    sampler->shared->sampler->Reset();
     return OkStatus();
   });
 }
@@ -117,7 +128,7 @@ int32_t krafla_sampler_get_seed(const krafla_sampler* sampler, uint64_t* seed) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(sampler);
     KRAFLA_CHECK_POINTER(seed);
-    *seed = sampler->sampler->seed();
+    *seed = sampler->shared->sampler->seed();
     return OkStatus();
   });
 }
@@ -126,11 +137,36 @@ int32_t krafla_sampler_clone(krafla_sampler** out, const krafla_sampler* sampler
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(out);
     KRAFLA_CHECK_POINTER(sampler);
-    Busy busy(sampler->busy);
+    Busy busy(sampler->shared->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
     auto clone = std::make_unique<krafla_sampler>();
-    clone->sampler = sampler->sampler->Clone();
+    clone->shared = std::make_shared<capi::SharedSampler>();
+    clone->shared->sampler = sampler->shared->sampler->Clone();
     *out = clone.release();
+    return OkStatus();
+  });
+}
+
+int32_t krafla_logits_to_logprobs(const float* logits, size_t n, float* logprobs) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(logprobs);
+    KRAFLA_ASSIGN_OR_RETURN(const std::span<const float> row, ReadLogits(logits, n));
+    const double scale = LogSumExp(row);
+    for (size_t i = 0; i < n; ++i) logprobs[i] = LogProb(row[i], scale);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_logits_get_top(const float* logits, size_t n, size_t k, int32_t* ids,
+                              float* logprobs) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(ids);
+    KRAFLA_CHECK_POINTER(logprobs);
+    KRAFLA_ASSIGN_OR_RETURN(const std::span<const float> row, ReadLogits(logits, n));
+    if (k > std::min(n, kMaxTop)) {
+      return ArgumentError("k: got {}, want at most {}", k, std::min(n, kMaxTop));
+    }
+    TopLogProbs(row, LogSumExp(row), {ids, k}, {logprobs, k});
     return OkStatus();
   });
 }

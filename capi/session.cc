@@ -3,15 +3,20 @@
 // in the handle.
 #include <vector>
 
+#include "capi/generation.h"
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
+#include "capi/worker.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
 using capi::Busy;
 using capi::Guard;
+using capi::ReadAppendOptions;
+using capi::ReadIds;
+using capi::SessionUse;
 
-namespace {
+namespace krafla::capi {
 
 StatusOr<std::span<const int32_t>> ReadIds(const int32_t* ids, size_t n) {
   KRAFLA_RETURN_IF_ERROR(capi::CheckArray(ids, n, "ids"));
@@ -32,10 +37,15 @@ StatusOr<AppendOptions> ReadAppendOptions(const krafla_append_options* options) 
   AppendOptions inner;
   inner.logits = static_cast<WantLogits>(given.logits);
   inner.on_logits = given.on_logits;
+  inner.on_hidden = given.on_hidden;
   inner.on_progress = given.on_progress;
   inner.user = given.user;
   return inner;
 }
+
+}  // namespace krafla::capi
+
+namespace {
 
 // What an append leaves in krafla_session_info: everything before it was reused.
 void NoteAppend(krafla_session* session, int64_t before) {
@@ -50,8 +60,8 @@ Status Read(krafla_session* session, const int32_t* ids, size_t n,
   KRAFLA_CHECK_POINTER(session);
   KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
   KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
-  Busy busy(session->busy);
-  KRAFLA_RETURN_IF_ERROR(busy.status());
+  SessionUse use(session);
+  KRAFLA_RETURN_IF_ERROR(use.status());
   const int64_t before = session->session->length();
   KRAFLA_RETURN_IF_ERROR((session->session.get()->*read)(span, inner));
   NoteAppend(session, before);
@@ -59,6 +69,9 @@ Status Read(krafla_session* session, const int32_t* ids, size_t n,
 }
 
 }  // namespace
+
+krafla_session::krafla_session() = default;
+krafla_session::~krafla_session() { worker.reset(); }
 
 extern "C" {
 
@@ -133,6 +146,22 @@ int32_t krafla_session_append(krafla_session* session, const int32_t* ids, size_
   return Guard([&] { return Read(session, ids, n, options, &Session::Append); });
 }
 
+int32_t krafla_session_append_text(krafla_session* session, const char* text, size_t length,
+                                   uint32_t flags, const krafla_append_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_ASSIGN_OR_RETURN(std::string_view string, capi::ReadString(text, length, "text"));
+    if (flags > (KRAFLA_ENCODE_SPECIAL | KRAFLA_ENCODE_PARSE)) {
+      return UnsupportedError("flags: got {:#x}, want KRAFLA_ENCODE_*", flags);
+    }
+    KRAFLA_ASSIGN_OR_RETURN(const auto tokenizer, session->shared->tokenizer());
+    std::vector<int32_t> ids;
+    KRAFLA_RETURN_IF_ERROR(tokenizer->Encode(string, (flags & KRAFLA_ENCODE_SPECIAL) != 0,
+                                             (flags & KRAFLA_ENCODE_PARSE) != 0, &ids));
+    return Read(session, ids.data(), ids.size(), options, &Session::Append);
+  });
+}
+
 int32_t krafla_session_begin(krafla_session* session, const int32_t* ids, size_t n,
                              const krafla_append_options* options) {
   return Guard([&] { return Read(session, ids, n, options, &Session::Begin); });
@@ -144,7 +173,14 @@ int32_t krafla_session_step(krafla_session* session, int64_t max_us) {
     KRAFLA_CHECK_POINTER(session);
     Busy busy(session->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
-    KRAFLA_ASSIGN_OR_RETURN(done, session->session->Step(max_us));
+    if (session->generation == nullptr) {
+      KRAFLA_ASSIGN_OR_RETURN(done, session->session->Step(max_us));
+      return OkStatus();
+    }
+    auto stepped = session->generation->Step(max_us);
+    session->result = session->generation->result();
+    KRAFLA_ASSIGN_OR_RETURN(done, std::move(stepped));
+    if (done) session->generation.reset();
     return OkStatus();
   });
   return code == KRAFLA_OK && !done ? KRAFLA_PAUSED : code;
@@ -155,6 +191,8 @@ int32_t krafla_session_abandon(krafla_session* session) {
     KRAFLA_CHECK_POINTER(session);
     Busy busy(session->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
+    if (session->generation != nullptr) session->generation->Abandon();
+    session->generation.reset();
     session->session->Abandon();
     return OkStatus();
   });
@@ -169,11 +207,11 @@ int32_t krafla_session_append_batch(krafla_session* const* sessions, const int32
     KRAFLA_RETURN_IF_ERROR(capi::CheckArray(sessions, n_sessions, "sessions"));
     std::vector<Session*> inner;
     std::vector<std::span<const int32_t>> spans;
-    std::vector<std::unique_ptr<Busy>> held;
+    std::vector<std::unique_ptr<SessionUse>> held;
     for (size_t i = 0; i < n_sessions; ++i) {
       if (sessions[i] == nullptr) return ArgumentError("sessions[{}]: got NULL, want a session", i);
       KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids[i], n_ids[i]));
-      held.push_back(std::make_unique<Busy>(sessions[i]->busy));
+      held.push_back(std::make_unique<SessionUse>(sessions[i]));
       KRAFLA_RETURN_IF_ERROR(held.back()->status());  // also a session named twice
       inner.push_back(sessions[i]->session.get());
       spans.push_back(span);
@@ -189,10 +227,26 @@ int32_t krafla_session_append_batch(krafla_session* const* sessions, const int32
 int32_t krafla_session_truncate(krafla_session* session, int64_t length) {
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(session);
-    Busy busy(session->busy);
-    KRAFLA_RETURN_IF_ERROR(busy.status());
+    SessionUse use(session);
+    KRAFLA_RETURN_IF_ERROR(use.status());
     CutReport report;
     KRAFLA_RETURN_IF_ERROR(session->session->Truncate(length, &report));
+    session->reused = report.reused;
+    session->recomputed = report.recomputed;
+    return OkStatus();
+  });
+}
+
+int32_t krafla_session_edit(krafla_session* session, const int32_t* ids, size_t n,
+                            const krafla_append_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(session);
+    KRAFLA_ASSIGN_OR_RETURN(const std::span<const int32_t> span, ReadIds(ids, n));
+    KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
+    SessionUse use(session);
+    KRAFLA_RETURN_IF_ERROR(use.status());
+    CutReport report;
+    KRAFLA_RETURN_IF_ERROR(session->session->Edit(span, inner, &report));
     session->reused = report.reused;
     session->recomputed = report.recomputed;
     return OkStatus();
@@ -203,8 +257,8 @@ int32_t krafla_session_fork(krafla_session** out, const krafla_session* session)
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(out);
     KRAFLA_CHECK_POINTER(session);
-    Busy busy(session->busy);
-    KRAFLA_RETURN_IF_ERROR(busy.status());
+    SessionUse use(session);
+    KRAFLA_RETURN_IF_ERROR(use.status());
     auto fork = std::make_unique<krafla_session>();
     fork->shared = session->shared;
     KRAFLA_ASSIGN_OR_RETURN(fork->session, session->session->Fork(0));

@@ -366,17 +366,25 @@ typedef struct krafla_append_options {
   /* In positions; non-zero: KRAFLA_E_CALLBACK. */
   int (*on_progress)(void *user, int64_t done, int64_t total);
   void *user;
+  /* Where not NULL: each position's hidden state behind the final norm [n_embd], in ascending
+   * order; non-zero: KRAFLA_E_CALLBACK. */
+  int (*on_hidden)(void *user, int64_t position, const float *row, size_t n_embd);
 } krafla_append_options;
 #define KRAFLA_APPEND_OPTIONS_INIT \
-  { sizeof(krafla_append_options), 0, 0, NULL, NULL, NULL }
+  { sizeof(krafla_append_options), 0, 0, NULL, NULL, NULL, NULL }
 
 /* Reads ids. Returns also KRAFLA_E_CONTEXT, KRAFLA_E_CANCELLED, KRAFLA_E_CALLBACK, KRAFLA_E_BUDGET,
  * KRAFLA_E_STATE. since 1 */
 KRAFLA_API int32_t krafla_session_append(krafla_session *session, const int32_t *ids, size_t n,
                                          const krafla_append_options *options);
-/* The same in time slices: begin, then step until it returns KRAFLA_OK. A step works for about
- * max_us microseconds (0: one work item, negative: to the end) and returns KRAFLA_PAUSED while
- * there is more. What a step did is kept; abandon drops all that was begun. since 1 */
+/* Reads a text with the model's own tokenizer; flags: KRAFLA_ENCODE_*. since 1 */
+KRAFLA_API int32_t krafla_session_append_text(krafla_session *session, const char *text,
+                                              size_t length, uint32_t flags,
+                                              const krafla_append_options *options);
+/* The same in time slices: begin (or krafla_session_begin_generate), then step until it returns
+ * KRAFLA_OK. A step works for about max_us microseconds (0: one work item, negative: to the end)
+ * and returns KRAFLA_PAUSED while there is more. What a step did is kept; abandon drops the append
+ * that was begun, and of a generation the token that is being read. since 1 */
 KRAFLA_API int32_t krafla_session_begin(krafla_session *session, const int32_t *ids, size_t n,
                                         const krafla_append_options *options);
 KRAFLA_API int32_t krafla_session_step(krafla_session *session, int64_t max_us);
@@ -389,12 +397,85 @@ KRAFLA_API int32_t krafla_session_append_batch(krafla_session *const *sessions,
 /* Forgets all but the first `length` positions; bit-equal to a session that read only those.
  * Reports in krafla_session_info. since 1 */
 KRAFLA_API int32_t krafla_session_truncate(krafla_session *session, int64_t length);
+/* Makes the session hold exactly these ids: what it has read of them stays, the rest is read
+ * (krafla_session_info tells how much). All or nothing. Returns what append returns. since 1 */
+KRAFLA_API int32_t krafla_session_edit(krafla_session *session, const int32_t *ids, size_t n,
+                                       const krafla_append_options *options);
 /* A second session that has read the same. Copies none of the KV; each side's next append copies at
  * most one page of 32 positions. since 1 */
 KRAFLA_API int32_t krafla_session_fork(krafla_session **out, const krafla_session *session);
 /* From any thread: the session's running call, or else its next one, returns KRAFLA_E_CANCELLED.
  * since 1 */
 KRAFLA_API int32_t krafla_session_cancel(krafla_session *session);
+
+enum { KRAFLA_POOL_MEAN = 0, KRAFLA_POOL_LAST = 1, KRAFLA_POOL_FIRST = 2 };
+
+typedef struct krafla_embed_options {
+  size_t struct_size;
+  int32_t pool;      /* KRAFLA_POOL_* of the hidden states of the ids given */
+  int32_t normalize; /* non-zero: divided by its Euclidean length */
+} krafla_embed_options;
+#define KRAFLA_EMBED_OPTIONS_INIT \
+  { sizeof(krafla_embed_options), 0, 0 }
+
+/* Reads ids as an append does, and writes their pooled hidden state [n_embd] to out;
+ * KRAFLA_E_BUFFER where it does not fit (nothing is read then). since 1 */
+KRAFLA_API int32_t krafla_session_embed(krafla_session *session, const int32_t *ids, size_t n,
+                                        const krafla_embed_options *options, float *out,
+                                        size_t capacity, size_t *n_embd);
+
+/* --- saving --- */
+
+enum {
+  KRAFLA_SAVE_CACHE = 0, /* the ids and all that was computed: restored without reading again */
+  KRAFLA_SAVE_TOKENS = 1 /* the ids, 4 bytes each: restored by reading them again */
+};
+
+typedef struct krafla_save_options {
+  size_t struct_size;
+  int32_t content; /* KRAFLA_SAVE_* */
+  int32_t unused;
+} krafla_save_options;
+#define KRAFLA_SAVE_OPTIONS_INIT \
+  { sizeof(krafla_save_options), 0, 0 }
+
+typedef struct krafla_restore_options {
+  size_t struct_size;
+  /* Non-zero: the ids are read again even where there is a cache, and one of another kind or
+   * another arithmetic is no obstacle. */
+  int32_t replay;
+  int32_t unused;
+  int (*on_progress)(void *user, int64_t done, int64_t total); /* while ids are read */
+  void *user;
+} krafla_restore_options;
+#define KRAFLA_RESTORE_OPTIONS_INIT \
+  { sizeof(krafla_restore_options), 0, 0, NULL, NULL }
+
+/* Writes the session to data [capacity] and the size needed to *size (KRAFLA_E_BUFFER), or to a
+ * file, which appears complete or not at all. Also KRAFLA_E_STATE between begin and its end. since
+ * 1 */
+KRAFLA_API int32_t krafla_session_save(const krafla_session *session, void *data, size_t capacity,
+                                       size_t *size, const krafla_save_options *options);
+KRAFLA_API int32_t krafla_session_save_path(const krafla_session *session, const char *path,
+                                            size_t path_length, const krafla_save_options *options);
+/* Becomes the saved session: its next tokens have the bits that the saved one's had. Bytes of
+ * another model or damaged: KRAFLA_E_FILE; of another KV kind, arithmetic or a later version:
+ * KRAFLA_E_UNSUPPORTED; longer than the context: KRAFLA_E_CONTEXT. Reports in
+ * krafla_session_info. since 1 */
+KRAFLA_API int32_t krafla_session_restore(krafla_session *session, const void *data, size_t size,
+                                          const krafla_restore_options *options);
+KRAFLA_API int32_t krafla_session_restore_path(krafla_session *session, const char *path,
+                                               size_t path_length,
+                                               const krafla_restore_options *options);
+
+/* --- log-probabilities --- */
+
+/* logprobs[i] = log softmax(logits)[i]; the two may be the same array. since 1 */
+KRAFLA_API int32_t krafla_logits_to_logprobs(const float *logits, size_t n, float *logprobs);
+/* The k most probable ids (k <= n, at most 1024), most probable first, ties to the lower id, and
+ * their log-probabilities. since 1 */
+KRAFLA_API int32_t krafla_logits_get_top(const float *logits, size_t n, size_t k, int32_t *ids,
+                                         float *logprobs);
 
 /* --- sampler --- */
 
@@ -456,14 +537,26 @@ typedef struct krafla_token {
   /* Whole code points that became complete with this token; valid in the callback. */
   const char *text;
   size_t text_length; /* may be 0 */
+  /* With krafla_generate_options.logprobs: of this token, and of the n_top most probable ones,
+   * under the model's own logits; valid in the callback. */
+  float logprob;
+  int32_t n_top;
+  const int32_t *top_ids;
+  const float *top_logprobs;
 } krafla_token;
 
 enum {
-  KRAFLA_FINISH_END = 1,     /* the model ended its reply */
-  KRAFLA_FINISH_LENGTH = 2,  /* max_tokens */
-  KRAFLA_FINISH_CONTEXT = 3, /* the context is full */
-  KRAFLA_FINISH_CALLBACK = 4 /* on_token returned non-zero */
+  KRAFLA_FINISH_END = 1,      /* the model ended its reply */
+  KRAFLA_FINISH_LENGTH = 2,   /* max_tokens */
+  KRAFLA_FINISH_CONTEXT = 3,  /* the context is full */
+  KRAFLA_FINISH_CALLBACK = 4, /* on_token returned non-zero */
+  KRAFLA_FINISH_STOP = 5      /* a stop string appeared */
 };
+
+typedef struct krafla_string {
+  const char *text;
+  size_t length;
+} krafla_string;
 
 typedef struct krafla_generate_options {
   size_t struct_size;
@@ -477,26 +570,80 @@ typedef struct krafla_generate_options {
    * read). */
   int (*on_token)(void *user, const krafla_token *token);
   void *user;
+  /* The reply ends where one of these texts appears, also across tokens; neither it nor what comes
+   * after it is given to on_token (its tokens are read). UTF-8, at most 1024 of at most 4096 bytes.
+   */
+  const krafla_string *stops;
+  size_t n_stops;
+  int32_t logprobs; /* non-zero: krafla_token.logprob is set */
+  int32_t n_top;    /* that many alternatives with each token, at most 64 */
 } krafla_generate_options;
 #define KRAFLA_GENERATE_OPTIONS_INIT \
-  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL }
+  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
 
 typedef struct krafla_generate_result {
   size_t struct_size;
   int64_t n_tokens; /* generated and read into the session; the end token is neither */
   int32_t finish;   /* KRAFLA_FINISH_* */
   int32_t end_id;   /* the token that ended it, or -1 */
+  int32_t stop;     /* the index of the stop string that ended it, or -1 */
+  int32_t unused;
 } krafla_generate_result;
 #define KRAFLA_GENERATE_RESULT_INIT \
-  { sizeof(krafla_generate_result), 0, 0, -1 }
+  { sizeof(krafla_generate_result), 0, 0, -1, -1, 0 }
 
-/* Samples from the session's logits, reads the token, and so on. A code point left incomplete at
- * the end is given as U+FFFD with one last event of id -1. On a failure the tokens so far stay in
+/* Samples from the session's logits, reads the token, and so on. Text that was held back at the end
+ * (the beginning of a stop string, a code point left incomplete, as U+FFFD) is given with one last
+ * event of id -1. On a failure the tokens so far stay in
  * the session and result (may be NULL) tells how many. Returns what append and sample return. since
  * 1 */
 KRAFLA_API int32_t krafla_session_generate(krafla_session *session, krafla_sampler *sampler,
                                            const krafla_generate_options *options,
                                            krafla_generate_result *result);
+/* The same in time slices of krafla_session_step, in which on_token is called. The sampler may be
+ * freed, not used, before the end. since 1 */
+KRAFLA_API int32_t krafla_session_begin_generate(krafla_session *session, krafla_sampler *sampler,
+                                                 const krafla_generate_options *options);
+/* Of the generation that is begun, or else of the last one. since 1 */
+KRAFLA_API int32_t krafla_session_get_result(const krafla_session *session,
+                                             krafla_generate_result *result);
+
+/* --- a thread of the library's own --- */
+
+enum {
+  KRAFLA_EVENT_PROMPT = 1, /* done of total positions are read */
+  KRAFLA_EVENT_TOKEN = 2,
+  KRAFLA_EVENT_END = 3 /* the last: code says how it went */
+};
+
+typedef struct krafla_event {
+  size_t struct_size;
+  int32_t kind;     /* KRAFLA_EVENT_* */
+  int32_t code;     /* END: KRAFLA_OK, KRAFLA_E_CANCELLED, ... */
+  int64_t done;     /* PROMPT */
+  int64_t total;    /* PROMPT */
+  int64_t n_tokens; /* END: generated */
+  int64_t position; /* TOKEN */
+  int32_t id;       /* TOKEN; -1: text held back until the end */
+  int32_t finish;   /* END: KRAFLA_FINISH_*, 0 where it failed or nothing was to be generated */
+  /* TOKEN: whole code points; END: the message of a failure. Valid until the next poll. */
+  const char *text;
+  size_t text_length;
+} krafla_event;
+#define KRAFLA_EVENT_INIT \
+  { sizeof(krafla_event), 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+
+/* Reads ids (n may be 0) and generates (sampler may be NULL: only reads) on a thread of the library
+ * while the caller goes on. options->on_token must be NULL; NULL options mean the defaults. Until
+ * KRAFLA_EVENT_END has been polled every other call on the session but cancel and free returns
+ * KRAFLA_E_STATE. since 1 */
+KRAFLA_API int32_t krafla_session_start(krafla_session *session, const int32_t *ids, size_t n,
+                                        krafla_sampler *sampler,
+                                        const krafla_generate_options *options);
+/* The next event; KRAFLA_PAUSED where there is none within wait_us microseconds (negative: waits
+ * for one). From one thread at a time. KRAFLA_E_STATE where nothing was started. since 1 */
+KRAFLA_API int32_t krafla_session_poll(krafla_session *session, krafla_event *event,
+                                       int64_t wait_us);
 
 #ifdef __cplusplus
 }

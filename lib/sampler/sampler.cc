@@ -191,8 +191,9 @@ Status Sampler::Accept(int32_t id) {
   return OkStatus();
 }
 
-void Sampler::ReserveForAccept() {
-  if (history_.size() == history_.capacity()) history_.reserve(2 * history_.size() + 256);
+void Sampler::ReserveForAccept(size_t n) {
+  if (history_.capacity() - history_.size() >= n) return;
+  history_.reserve(history_.size() + std::max(n, history_.size() + 256));
 }
 
 void Sampler::Reset() {

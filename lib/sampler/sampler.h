@@ -55,8 +55,8 @@ class Sampler {
   // Appends a token to the history, which the penalties look at: each sampled token, and those of
   // the prompt where they shall count.
   Status Accept(int32_t id);
-  // Makes room, so that the next Accept of a valid id cannot fail.
-  void ReserveForAccept();
+  // Makes room, so that the next n Accepts of valid ids cannot fail and allocate nothing.
+  void ReserveForAccept(size_t n = 1);
 
   // History and random numbers back to the start; seed and chain stay.
   void Reset();

@@ -214,6 +214,54 @@ TEST_CASE("a session survives every failing allocation") {
              REQUIRE(Logits(fork.get()) == long_logits);
            });
   unchanged();
+
+  // Saved, restored over another text, edited, embedded, begun in slices.
+  const std::string path = TinyModelPath() + ".saved";
+  FailEach(
+      [&] { return krafla_session_save_path(session.get(), path.data(), path.size(), nullptr); },
+      [&] { REQUIRE(!std::filesystem::exists(path)); });
+  const std::vector<int32_t> fork_ids = Ids(fork.get());
+  const std::vector<float> fork_logits = Logits(fork.get());
+  const auto fork_unchanged = [&] {
+    REQUIRE(Ids(fork.get()) == fork_ids);
+    REQUIRE(Logits(fork.get()) == fork_logits);
+  };
+  FailEach(
+      [&] {
+        return krafla_session_edit(fork.get(), kPrompt.data() + 1, kPrompt.size() - 1, nullptr);
+      },
+      fork_unchanged);
+  REQUIRE(krafla_session_edit(fork.get(), fork_ids.data(), fork_ids.size(), nullptr) == KRAFLA_OK);
+  FailEach(
+      [&] { return krafla_session_restore_path(fork.get(), path.data(), path.size(), nullptr); },
+      fork_unchanged);
+  REQUIRE(Ids(fork.get()) == kPrompt);
+  REQUIRE(Logits(fork.get()) == logits);
+  std::filesystem::remove(path);
+  std::vector<float> embedding(4096);
+  size_t n_embd = 0;
+  FailEach(
+      [&] {
+        return krafla_session_embed(fork.get(), kPrompt.data(), kPrompt.size(), nullptr,
+                                    embedding.data(), embedding.size(), &n_embd);
+      },
+      [&] { REQUIRE(Logits(fork.get()) == logits); });
+  krafla_sampler* sampler = nullptr;
+  FailEach([&] { return krafla_sampler_create(&sampler, nullptr); },
+           [&] { REQUIRE(sampler == nullptr); });
+  SamplerHandle greedy(sampler);
+  krafla_generate_options generate = KRAFLA_GENERATE_OPTIONS_INIT;
+  const krafla_string stop = {"no such text at all", 19};
+  generate.stops = &stop;
+  generate.n_stops = 1;
+  generate.max_tokens = 20;
+  FailEach([&] { return krafla_session_begin_generate(session.get(), greedy.get(), &generate); },
+           unchanged, [&] { krafla_session_abandon(session.get()); });
+  REQUIRE(krafla_session_abandon(session.get()) == KRAFLA_OK);
+  krafla_sampler* clone = nullptr;
+  FailEach([&] { return krafla_sampler_clone(&clone, greedy.get()); },
+           [&] { REQUIRE(clone == nullptr); });
+  krafla_sampler_free(clone);
 }
 
 TEST_CASE("generation keeps what it did when an allocation fails") {

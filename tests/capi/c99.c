@@ -25,12 +25,20 @@ CHECK(tokenizer_info_size, sizeof(krafla_tokenizer_info) == 24);
 CHECK(session_options_size, sizeof(krafla_session_options) == 40);
 CHECK(plan_size, sizeof(krafla_plan) == 56);
 CHECK(session_info_size, sizeof(krafla_session_info) == 48);
-CHECK(append_size, sizeof(krafla_append_options) == 40);
+CHECK(append_size, sizeof(krafla_append_options) == 48);
 CHECK(sampler_options_size, sizeof(krafla_sampler_options) == 24);
 CHECK(param_info_size, sizeof(krafla_param_info) == 56);
-CHECK(token_size, sizeof(krafla_token) == 40);
-CHECK(generate_size, sizeof(krafla_generate_options) == 64);
-CHECK(result_size, sizeof(krafla_generate_result) == 24);
+CHECK(append_user, offsetof(krafla_append_options, user) == 32);
+CHECK(token_length, offsetof(krafla_token, text_length) == 32);
+CHECK(token_size, sizeof(krafla_token) == 64);
+CHECK(string_size, sizeof(krafla_string) == 16);
+CHECK(embed_size, sizeof(krafla_embed_options) == 16);
+CHECK(save_size, sizeof(krafla_save_options) == 16);
+CHECK(restore_size, sizeof(krafla_restore_options) == 32);
+CHECK(event_size, sizeof(krafla_event) == 72);
+CHECK(generate_user, offsetof(krafla_generate_options, user) == 56);
+CHECK(generate_size, sizeof(krafla_generate_options) == 88);
+CHECK(result_size, sizeof(krafla_generate_result) == 32);
 #endif
 
 int main(void) {

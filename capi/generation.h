@@ -1,0 +1,60 @@
+// One generation: sample, report, read, again, at once or in slices. The loop is the ABI's own,
+// since sessions know neither samplers nor text. Whatever ends it, the session, the sampler's
+// history and the reported count agree.
+#ifndef KRAFLA_CAPI_GENERATION_H_
+#define KRAFLA_CAPI_GENERATION_H_
+
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "capi/handles.h"
+#include "capi/text_stream.h"
+
+namespace krafla::capi {
+
+class Generation {
+ public:
+  // Checks what the caller gave and copies it. The session must live as long as this.
+  static StatusOr<std::unique_ptr<Generation>> Create(krafla_session* session,
+                                                      krafla_sampler* sampler,
+                                                      const krafla_generate_options& options);
+
+  // StateError where the session has no logits to begin with.
+  Status CheckLogits() const;
+  // As Session::Step: true when the reply has ended. After a failure it may go on.
+  StatusOr<bool> Step(int64_t max_us);
+  void Abandon();  // the token that is being read
+  const krafla_generate_result& result() const { return result_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  Generation(krafla_session* session, const krafla_generate_options& options)
+      : session_(session), options_(options) {}
+  Status OpenText(std::vector<std::string> stops);
+  Status Next();
+  Status Read(int64_t max_us);
+  bool Ends(int32_t id) const;
+  bool Tell(int32_t id, std::string_view text);
+  void Finish(int32_t how);
+
+  krafla_session* session_;
+  krafla_generate_options options_;  // its arrays are not used: the copies below are
+  std::vector<int32_t> end_ids_;
+  std::shared_ptr<SharedSampler> sampler_;
+  std::shared_ptr<const Tokenizer> tokenizer_;
+  std::optional<TextStream> text_;
+  std::vector<int32_t> top_ids_;
+  std::vector<float> top_logprobs_;
+  krafla_generate_result result_ = KRAFLA_GENERATE_RESULT_INIT;
+  int64_t before_ = 0;  // length at the beginning
+  int32_t id_ = -1;     // the token that is being read
+  bool reading_ = false;
+  int32_t after_ = 0;  // how the reply finishes once the token is read, 0: it goes on
+};
+
+}  // namespace krafla::capi
+
+#endif  // KRAFLA_CAPI_GENERATION_H_
