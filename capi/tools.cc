@@ -15,6 +15,22 @@ using capi::Guard;
 
 namespace {
 
+StatusOr<CalibrationOptions> ToCalibration(const krafla_convert_options& given) {
+  CalibrationOptions options;
+  options.self = given.self_calib != 0;
+  if (given.calib != nullptr) options.text_path = given.calib;
+  if (options.self && given.calib != nullptr) {
+    return ArgumentError("krafla_convert_options: self_calib and calib: got both, want one");
+  }
+  if (given.calib_sequences < 0 || given.calib_sequences > 1024) {
+    return ArgumentError("krafla_convert_options: calib_sequences: got {}, want 0 to 1024",
+                         given.calib_sequences);
+  }
+  options.sequences = given.calib_sequences;
+  if (given.has_calib_seed != 0) options.seed = given.calib_seed;
+  return options;
+}
+
 StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
   ConvertOptions options;
   switch (given.kind) {
@@ -46,6 +62,7 @@ StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
   if (given.threads < 0) {
     return ArgumentError("krafla_convert_options: threads: got {}, want 0 or more", given.threads);
   }
+  KRAFLA_ASSIGN_OR_RETURN(options.calibration, ToCalibration(given));
   options.dry_run = given.dry_run != 0;
   options.resume = given.resume != 0;
   options.threads = given.threads;

@@ -20,8 +20,9 @@ ALLOWED = {
 }
 ALLOWED["lib/model"] = ALLOWED["lib/weights"] | {"lib/weights"}
 ALLOWED["lib/session"] = ALLOWED["lib/model"] | {"lib/model"}
-ALLOWED["lib/convert"] = ALLOWED["lib/model"] | {"lib/model", "lib/tokenizer"}
 ALLOWED["lib/eval"] = ALLOWED["lib/session"] | {"lib/session", "lib/tokenizer"}
+ALLOWED["lib/calibrate"] = ALLOWED["lib/eval"] | {"lib/eval", "lib/sampler"}
+ALLOWED["lib/convert"] = ALLOWED["lib/calibrate"] | {"lib/calibrate"}
 ALLOWED["capi"] = set().union(*ALLOWED.values()) | set(ALLOWED)
 for outer in ("tools", "examples", "bindings"):
     ALLOWED[outer] = {"include/krafla"}

@@ -116,6 +116,17 @@ CLI::Option* AddReal(CLI::App& app, const char* flags, std::optional<double>* ta
   return app.add_option_function<std::string>(flags, store, help)->check(check)->type_name("X");
 }
 
+CLI::Option* AddSeed(CLI::App& app, std::optional<uint64_t>* target, const char* help) {
+  return app
+      .add_option_function<std::string>(
+          "--seed", [target](const std::string& text) { (void)ParseSeed(text, target); }, help)
+      ->check([](const std::string& text) {
+        std::optional<uint64_t> seed;
+        return ParseSeed(text, &seed);
+      })
+      ->type_name("N");
+}
+
 CLI::Option* AddIntegers(CLI::App& app, const char* flags, std::vector<int64_t>* target,
                          int64_t min, int64_t max, const char* help) {
   auto parse = [=](const std::string& text, std::vector<int64_t>* values) -> std::string {

@@ -21,6 +21,7 @@ CLI::Option* AddInteger(CLI::App& app, const char* flags, int64_t* target, int64
 // Finite; its bounds are checked by whoever takes it.
 CLI::Option* AddReal(CLI::App& app, const char* flags, std::optional<double>* target,
                      const char* help);
+CLI::Option* AddSeed(CLI::App& app, std::optional<uint64_t>* target, const char* help);
 // "1,2,3"
 CLI::Option* AddIntegers(CLI::App& app, const char* flags, std::vector<int64_t>* target,
                          int64_t min, int64_t max, const char* help);

@@ -41,9 +41,21 @@ typedef struct krafla_convert_options {
   int32_t unused2;
   int (*sizes)(void *user, const char *what, const char *format, uint64_t n_tensors,
                uint64_t bytes);
+  /* Error feedback for the matrices in q4, from what the model computes on a text: its own, which
+   * it writes by itself (self_calib non-zero), or that of the file `calib` (UTF-8; at least 2,048
+   * tokens). Takes a copy of the model in f32 beside the output for as long as it lasts. */
+  int32_t self_calib;
+  int32_t calib_sequences; /* of 256 tokens; 0: 32 */
+  uint64_t calib_seed;     /* where has_calib_seed; else 1 */
+  int32_t has_calib_seed;
+  int32_t unused3;
+  const char *calib; /* a path; NULL: none */
 } krafla_convert_options;
-#define KRAFLA_CONVERT_OPTIONS_INIT \
-  { sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL }
+#define KRAFLA_CONVERT_OPTIONS_INIT                                                                \
+  {                                                                                                \
+    sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, \
+        0, 0, 0, 0, NULL                                                                           \
+  }
 
 /* Only a complete file appears under the output's name. Returns also KRAFLA_E_IO, KRAFLA_E_FILE,
  * KRAFLA_E_UNSUPPORTED, KRAFLA_E_NOT_FOUND, KRAFLA_E_CALLBACK; KRAFLA_E_ARGUMENT where the output

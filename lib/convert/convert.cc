@@ -7,6 +7,7 @@
 
 #include "include/krafla/version.h"
 #include "lib/base/float_mode.h"
+#include "lib/convert/calibrated.h"
 #include "lib/convert/import.h"
 #include "lib/convert/plan.h"
 #include "lib/convert/sizes.h"
@@ -98,8 +99,15 @@ Status WriteTensors(const ConvertOptions& options, const Import& import,
                           MakePool(options, writer->file_bytes()));
   TensorWriter tensor_writer(writer, plan, pool.get(), options.progress, options.user);
   Status status = tensor_writer.Report();
+  std::unique_ptr<CalibratedWriter> calibrated;
+  if (status.ok() && options.calibration.enabled()) {
+    auto created = CalibratedWriter::Create(options, plan, writer, &tensor_writer);
+    if (created.ok()) calibrated = *std::move(created);
+    status = created.status();
+    if (!status.ok() && status.code() != absl::StatusCode::kAborted) return status;
+  }
   for (size_t i = 0; i < plan.size() && status.ok(); i++) {
-    status = tensor_writer.Write(i);
+    status = calibrated != nullptr ? calibrated->Write(i) : tensor_writer.Write(i);
     if (status.ok() || status.code() == absl::StatusCode::kAborted) continue;
     return Status(status.code(), FormatText("{}: tensor {}: {}", import.format(),
                                             plan[i].source->name, Message(status)));
@@ -116,6 +124,10 @@ Status WriteModel(const ConvertOptions& options, Import* import) {
   for (MetaEntry& entry : ConfigToMetadata(import->config)) writer.AddMetadata(std::move(entry));
   writer.AddMetadata({"convert.source", std::string(import->format())});
   writer.AddMetadata({"convert.wtype", std::string(FormatName(options.wtype))});
+  KRAFLA_ASSIGN_OR_RETURN(std::string calibration, DescribeCalibration(options));
+  if (!calibration.empty()) {
+    writer.AddMetadata({"convert.calibration", std::move(calibration)});
+  }
   if (!import->skipped.empty()) writer.AddMetadata({"convert.skipped", import->skipped});
   const uint64_t tokenizer_bytes = import->tokenizer_table.size();
   const uint64_t template_bytes = import->chat_template.size();

@@ -26,12 +26,23 @@ using ConvertProgress = int (*)(void* user, uint64_t done, uint64_t total);
 using ConvertSizes = int (*)(void* user, std::string_view what, std::string_view format,
                              uint64_t n_tensors, uint64_t bytes);
 
+// Error feedback for the formats that have it (lib/calibrate): from text that the model writes
+// itself, or from a file.
+struct CalibrationOptions {
+  bool self = false;
+  std::string text_path;  // UTF-8 text
+  uint64_t seed = 1;      // of the model's own text
+  int64_t sequences = 0;  // of 256 tokens; 0: 32
+  bool enabled() const { return self || !text_path.empty(); }
+};
+
 struct ConvertOptions {
   ConvertKind kind = ConvertKind::kHf;
   std::string in;  // a folder (kHf) or a file
   std::string out;
   Format wtype = Format::kQ8;   // of every matrix
   std::vector<TensorClass> q8;  // except these, which are q8 (ParseClassList)
+  CalibrationOptions calibration;
   ConvertProgress progress = nullptr;
   void* user = nullptr;
   bool dry_run = false;  // tells the sizes instead of writing anything

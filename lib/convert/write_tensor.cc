@@ -32,6 +32,13 @@ Status TensorWriter::Write(size_t index) {
   return plan_[index].is_vector() ? WriteVector(index) : WriteMatrix(index);
 }
 
+Status TensorWriter::WriteTiles(size_t index, std::span<const std::byte> tiles) {
+  const std::span<const std::byte> rest = tiles.subspan(writer_->written(index));
+  KRAFLA_RETURN_IF_ERROR(writer_->Write(index, rest.data(), rest.size()));
+  done_ += rest.size();
+  return Report();
+}
+
 Status TensorWriter::Report() {
   if (progress_ == nullptr || progress_(user_, done_, total_) == 0) return OkStatus();
   return CallbackError("convert: stopped by the progress function at {} of {} bytes", done_,

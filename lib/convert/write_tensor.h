@@ -25,6 +25,8 @@ class TensorWriter {
 
   // Writes what the writer does not have yet of tensor `index`.
   Status Write(size_t index);
+  // The same with the whole tensor's tiles, which the caller has made.
+  Status WriteTiles(size_t index, std::span<const std::byte> tiles);
   // Tells the progress, in bytes that the writer has; CallbackError: it said stop.
   Status Report();
 

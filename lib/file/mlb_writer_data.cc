@@ -108,6 +108,14 @@ Status MlbWriter::Write(size_t i, const void* data, size_t n) {
   return due ? Record() : OkStatus();
 }
 
+Status MlbWriter::ReadBack(size_t i, uint64_t at, void* out, size_t n) const {
+  const Tensor& tensor = tensors_[i];
+  if (file_ == nullptr || at > tensor.written || n > tensor.written - at) {
+    return StateError("mlb: tensor {}: {} bytes at {}, of {}", tensor.name, n, at, tensor.written);
+  }
+  return file_->ReadAt(tensor.record.offset + at, out, n);
+}
+
 // Starts to record what is written by now. A record still under way is waited for, so what the disk
 // has not taken yet stays below two `sync_bytes`.
 Status MlbWriter::Record() {

@@ -60,7 +60,7 @@ StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(std::string_view path) 
   KRAFLA_RETURN_IF_ERROR(file->CheckOutput());
   unlink(file->temporary_.c_str());  // left by a killed process of the same id
   do {
-    file->fd_ = open(file->temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    file->fd_ = open(file->temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   } while (file->fd_ < 0 && errno == EINTR);
   if (file->fd_ < 0) {
     return IoError("{}: cannot be created: {}", file->temporary_, strerror(errno));

@@ -68,6 +68,11 @@ class ProjectStep final : public Step {
   ProjectStep(std::vector<Projection> projections, bool from_wide)
       : projections_(std::move(projections)), from_wide_(from_wide) {}
   const char* name() const override { return "project"; }
+  StepInput Input() const override {
+    StepInput input{{}, from_wide_};
+    for (const Projection& p : projections_) input.matrices.push_back(&p.matrix);
+    return input;
+  }
   StepWork Work(const Pass& pass) const override {
     StepWork work = TileWork(projections_.front().matrix, 1, pass.rows.size());
     for (size_t i = 1; i < projections_.size(); ++i) work.items += projections_[i].matrix.n_tiles();
@@ -106,6 +111,7 @@ class ProjectResidualStep final : public Step {
   ProjectResidualStep(Matrix matrix, Vector bias, float scale, bool from_wide)
       : matrix_(matrix), bias_(bias), scale_(scale), from_wide_(from_wide) {}
   const char* name() const override { return from_wide_ ? "down" : "attention out"; }
+  StepInput Input() const override { return {{&matrix_}, from_wide_}; }
   StepWork Work(const Pass& pass) const override { return TileWork(matrix_, 1, pass.rows.size()); }
   void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
     auto* y = pass.thread_scratch<float>(thread);
@@ -135,6 +141,7 @@ class GateUpStep final : public Step {
   GateUpStep(Projection gate, Projection up, Activation activation)
       : gate_(gate), up_(up), activation_(activation) {}
   const char* name() const override { return "gate and up"; }
+  StepInput Input() const override { return {{&gate_.matrix, &up_.matrix}, false}; }
   StepWork Work(const Pass& pass) const override {
     return TileWork(gate_.matrix, 2, pass.rows.size());
   }

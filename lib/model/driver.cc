@@ -253,6 +253,7 @@ StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
     const bool work = next_ < items;
     if (work) {
       KRAFLA_RETURN_IF_ERROR(events.Check());
+      if (next_ == 0) KRAFLA_RETURN_IF_ERROR(events.BeforeStep(step, pass_));
       RunItems(step);
     }
     if (next_ == items) KRAFLA_RETURN_IF_ERROR(FinishStep(events));

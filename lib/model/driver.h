@@ -34,6 +34,8 @@ class DriverEvents {
  public:
   virtual ~DriverEvents() = default;
   virtual Status Check() = 0;
+  // Before the first item of a step, which finds its input in the pass.
+  virtual Status BeforeStep(const Step&, const Pass&) { return OkStatus(); }
   // In ascending row order; the row lives until the call returns.
   virtual Status OnLogits(size_t sequence, int64_t position, const float* row) = 0;
   // The row behind the final norm, [n_embd]; before its logits. Only where all_hidden is set.

@@ -115,9 +115,19 @@ struct StepWork {
   uint64_t macs_per_item = 0;   // multiply-adds
 };
 
+struct Matrix;  // lib/weights/weights.h
+
+// The matrices that a step multiplies with all rows of one input, act or wide; for calibration,
+// which looks at that input before the step runs.
+struct StepInput {
+  std::vector<const Matrix*> matrices;
+  bool from_wide = false;
+};
+
 class Step {
  public:
   virtual ~Step() = default;
+  virtual StepInput Input() const { return {}; }
   virtual const char* name() const = 0;
   virtual StepWork Work(const Pass& pass) const = 0;
   virtual void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const = 0;

@@ -21,6 +21,10 @@ struct ConvertArgs {
   std::string wtype = "q8";
   std::string q8;
   bool dry_run = false;
+  bool self_calib = false;
+  std::string calib;
+  int64_t calib_sequences = 0;
+  std::optional<uint64_t> seed;
 };
 
 std::string CheckQ8(const std::string& list) {
@@ -50,6 +54,15 @@ void AddTypes(CLI::App& app, ConvertArgs* args) {
   app.add_option("--q8", args->q8, "Matrices kept at q8: q k v o gate up down embed head")
       ->check(CheckQ8)
       ->type_name("LIST");
+  CLI::Option* self = app.add_flag(
+      "--self-calib", args->self_calib,
+      "Choose 4-bit weights by what they do to the output, on text that the model writes itself");
+  app.add_option("--calib", args->calib, "The same, on the text of a file (at least 2,048 tokens)")
+      ->type_name("FILE")
+      ->excludes(self);
+  AddInteger(app, "--calib-sequences", &args->calib_sequences, 1, 1024,
+             "Sequences of 256 tokens that calibration reads (default 32)");
+  AddSeed(app, &args->seed, "Seed of the text that the model writes (default 1)");
   app.add_flag("--dry-run", args->dry_run, "Print the sizes, write nothing");
 }
 
@@ -92,6 +105,11 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.output = args.output.c_str();
   options.wtype = args.wtype.c_str();
   options.q8 = args.q8.empty() ? nullptr : args.q8.c_str();
+  options.self_calib = args.self_calib ? 1 : 0;
+  options.calib_sequences = static_cast<int32_t>(args.calib_sequences);
+  options.has_calib_seed = args.seed ? 1 : 0;
+  options.calib_seed = args.seed.value_or(0);
+  options.calib = args.calib.empty() ? nullptr : args.calib.c_str();
   if (args.dry_run) return PrintSizes(&options, args.input);
   options.progress = Progress::ResumedCallback;
   options.user = &progress;

@@ -19,14 +19,7 @@ void AddSampler(CLI::App& app, SamplerArgs* args) {
   AddReal(app, "--min-p", &args->min_p, "Choose among tokens of at least P times the likeliest's");
   AddReal(app, "--repeat-penalty", &args->repeat_penalty,
           "Makes tokens of the last 64 less likely (1: no change)");
-  app.add_option_function<std::string>(
-         "--seed", [args](const std::string& text) { (void)ParseSeed(text, &args->seed); },
-         "Seed of the random choices (default: drawn, and printed on stderr)")
-      ->check([](const std::string& text) {
-        std::optional<uint64_t> seed;
-        return ParseSeed(text, &seed);
-      })
-      ->type_name("N");
+  AddSeed(app, &args->seed, "Seed of the random choices (default: drawn, and printed on stderr)");
 }
 
 ExitCode CreateSampler(const SamplerArgs& args, SamplerPtr* sampler) {

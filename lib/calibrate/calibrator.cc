@@ -1,0 +1,233 @@
+// See calibrator.h. All rows of the text are one batch, so a step's whole input is there before the
+// step runs: its matrices are quantised then and there and replaced in the work file, and the step
+// runs with what they have become. A tied head is quantised first, by a pass of the model as it
+// was, since its matrix is also the embedding that everything else starts from.
+#include "lib/calibrate/calibrator.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "kernels/kernels.h"
+#include "lib/calibrate/feedback.h"
+#include "lib/eval/text_chunks.h"
+#include "lib/tokenizer/tokenizer.h"
+
+namespace krafla {
+namespace {
+
+constexpr double kDamp = 0.01;  // of the mean of H's diagonal
+constexpr size_t kHiddenRows = 256;
+
+}  // namespace
+
+StatusOr<std::unique_ptr<Calibrator>> Calibrator::Create(const std::string& work_path,
+                                                         const CalibrationText& text,
+                                                         std::vector<CalibrationTarget> targets,
+                                                         int32_t threads, StopCheck stop) {
+  std::unique_ptr<Calibrator> calibrator(new Calibrator(stop));
+  KRAFLA_ASSIGN_OR_RETURN(calibrator->file_, WorkFile::Take(work_path));
+  RuntimeOptions options;
+  options.threads.threads = threads;
+  KRAFLA_ASSIGN_OR_RETURN(calibrator->runtime_, Runtime::Create(options));
+  KRAFLA_ASSIGN_OR_RETURN(
+      std::unique_ptr<MlbFile> file,
+      MlbFile::Open(OpenMemory(calibrator->file_->data(), calibrator->file_->size())));
+  KRAFLA_ASSIGN_OR_RETURN(calibrator->model_,
+                          Model::Open(calibrator->runtime_, std::move(file), nullptr, nullptr));
+  KRAFLA_RETURN_IF_ERROR(calibrator->MakeText(text));
+  KRAFLA_RETURN_IF_ERROR(calibrator->FindTargets(std::move(targets)));
+  return calibrator;
+}
+
+Status Calibrator::MakeText(const CalibrationText& text) {
+  const size_t length = std::min(text.length, static_cast<size_t>(model_->config().max_positions));
+  if (text.text.empty()) {
+    KRAFLA_ASSIGN_OR_RETURN(text_, WriteText(model_, text.sequences, length, text.seed, stop_));
+  } else {
+    if (model_->tokenizer_table().empty()) {
+      return ArgumentError("calibration: the model has no tokenizer to read a text with");
+    }
+    KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
+                            Tokenizer::Open(model_->tokenizer_table()));
+    KRAFLA_ASSIGN_OR_RETURN(text_, TextChunks(*tokenizer, text.text, static_cast<int64_t>(length)));
+    if (text_.size() * length < kMinTextTokens) {
+      return ArgumentError("calibration: the text has {} whole chunks of {} tokens, want {} tokens",
+                           text_.size(), length, kMinTextTokens);
+    }
+    // Spread over the whole text.
+    const size_t n = std::min(text_.size(), text.sequences);
+    for (size_t i = 0; i < n; ++i) std::swap(text_[i], text_[i * text_.size() / n]);
+    text_.resize(n);
+  }
+  for (const std::vector<int32_t>& sequence : text_) n_rows_ += sequence.size();
+  const NetworkShape& shape = model_->network().shape();
+  for (const std::vector<int32_t>& sequence : text_) {
+    const auto n = static_cast<int64_t>(sequence.size());
+    KRAFLA_ASSIGN_OR_RETURN(State state, State::Create(runtime_->memory(), shape.kv(KvType::kF32),
+                                                       shape.recurrent_bytes, n, n));
+    states_.push_back(std::move(state));
+  }
+  KRAFLA_ASSIGN_OR_RETURN(
+      driver_, Driver::Create(model_->network(), *runtime_, n_rows_, static_cast<int64_t>(length)));
+  return OkStatus();
+}
+
+Status Calibrator::FindTargets(std::vector<CalibrationTarget> targets) {
+  const std::span<const MlbTensor> tensors = model_->file().tensors();
+  for (CalibrationTarget& wanted : targets) {
+    for (size_t i = 0; i < tensors.size(); ++i) {
+      if (tensors[i].name != wanted.name) continue;
+      Target& target = targets_.emplace_back();
+      target.rows = tensors[i].dims[0];
+      target.cols = tensors[i].dims[1];
+      // The bytes are those of the work file, which is writable.
+      target.weights = reinterpret_cast<float*>(
+          file_->data() + (model_->weights().bytes(i).data() - file_->data()));
+      target.wanted = std::move(wanted);
+      break;
+    }
+  }
+  return OkStatus();
+}
+
+Calibrator::Target* Calibrator::FindByWeights(const void* weights) {
+  for (Target& target : targets_) {
+    if (target.weights == weights) return &target;
+  }
+  return nullptr;
+}
+
+Calibrator::Target* Calibrator::FindByName(std::string_view name) {
+  for (Target& target : targets_) {
+    if (target.wanted.name == name) return &target;
+  }
+  return nullptr;
+}
+
+Status Calibrator::BeginPass(bool hidden) {
+  std::vector<BatchSequence> batch;
+  for (size_t i = 0; i < text_.size(); ++i) {
+    states_[i].Cut(0);
+    states_[i].Drop();
+    KRAFLA_RETURN_IF_ERROR(states_[i].Prepare(0, static_cast<int64_t>(text_[i].size())));
+    BatchSequence& sequence = batch.emplace_back();
+    sequence.state = &states_[i];
+    sequence.tokens = text_[i];
+    sequence.all_hidden = hidden;
+  }
+  driver_->Begin(batch);
+  running_ = true;
+  return OkStatus();
+}
+
+// One work item further; the begun pass may end with it.
+Status Calibrator::RunSome() {
+  Driver::Pause pause;
+  pause.each_item = true;
+  KRAFLA_ASSIGN_OR_RETURN(const bool finished, driver_->Run(*this, pause));
+  running_ = !finished;
+  return OkStatus();
+}
+
+Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram) {
+  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, runtime_->threads()));
+  for (Target* target : targets) {
+    target->tiles.resize(MatrixBytes(target->wanted.format, target->rows, target->cols));
+    KRAFLA_RETURN_IF_ERROR(stop_());
+    KRAFLA_RETURN_IF_ERROR(QuantizeWithFeedback(target->wanted.format, *gram, target->rows,
+                                                target->weights, target->tiles.data(),
+                                                runtime_->threads()));
+    target->done = true;
+  }
+  return OkStatus();
+}
+
+Status Calibrator::BeforeStep(const Step& step, const Pass& pass) {
+  if (!quantizing_) return OkStatus();
+  const StepInput input = step.Input();
+  std::vector<Target*> wanted;
+  for (const Matrix* matrix : input.matrices) {
+    Target* target = FindByWeights(matrix->tiles);
+    if (target != nullptr && !target->done && HasFeedback(target->wanted.format)) {
+      wanted.push_back(target);
+    }
+  }
+  if (wanted.empty()) return OkStatus();
+  Gram gram(wanted[0]->cols);
+  gram.Add(input.from_wide ? pass.wide : pass.act, input.from_wide ? pass.ld_wide : pass.ld_act,
+           pass.rows.size(), runtime_->threads());
+  return Quantize(wanted, &gram);
+}
+
+Status Calibrator::OnHidden(size_t, int64_t, const float* row) {
+  const size_t n = hidden_->n();
+  hidden_rows_.insert(hidden_rows_.end(), row, row + n);
+  if (hidden_rows_.size() == kHiddenRows * n) {
+    hidden_->Add(hidden_rows_.data(), n, kHiddenRows, runtime_->threads());
+    hidden_rows_.clear();
+  }
+  return OkStatus();
+}
+
+// The head's input are the rows behind the final norm, of a whole pass.
+Status Calibrator::QuantizeFromHidden(Target* head) {
+  const size_t n = head->cols;
+  hidden_->Add(hidden_rows_.data(), n, hidden_rows_.size() / n, runtime_->threads());
+  hidden_rows_.clear();
+  KRAFLA_RETURN_IF_ERROR(Quantize(std::span<Target* const>(&head, 1), hidden_.get()));
+  hidden_.reset();
+  return OkStatus();
+}
+
+Status Calibrator::QuantizeTiedHead(Target* head) {
+  hidden_ = std::make_unique<Gram>(head->cols);
+  KRAFLA_RETURN_IF_ERROR(BeginPass(/*hidden=*/true));
+  while (running_) KRAFLA_RETURN_IF_ERROR(RunSome());
+  return QuantizeFromHidden(head);
+}
+
+Status Calibrator::QuantizeUpTo(Target* target, bool is_head) {
+  if (!quantizing_) {
+    quantizing_ = true;
+    Target* head = model_->config().tied_head ? nullptr : FindByName("head");
+    const bool hidden = head != nullptr && HasFeedback(head->wanted.format);
+    if (hidden) hidden_ = std::make_unique<Gram>(head->cols);
+    KRAFLA_RETURN_IF_ERROR(BeginPass(hidden));
+  }
+  while (running_ && !target->done) KRAFLA_RETURN_IF_ERROR(RunSome());
+  return is_head && !target->done ? QuantizeFromHidden(target) : OkStatus();
+}
+
+StatusOr<std::span<const std::byte>> Calibrator::Tiles(std::string_view name) {
+  Target* target = FindByName(name);
+  if (target == nullptr || !HasFeedback(target->wanted.format)) {
+    return std::span<const std::byte>();
+  }
+  for (Target& other : targets_) {  // those before it are written by now
+    if (&other == target) break;
+    other.tiles = {};
+  }
+  const bool tied = model_->config().tied_head;
+  if (name == "embed" && !tied) return std::span<const std::byte>();
+  if (!target->done) {
+    KRAFLA_RETURN_IF_ERROR(name == "embed" ? QuantizeTiedHead(target)
+                                           : QuantizeUpTo(target, name == "head"));
+  }
+  return std::span<const std::byte>(target->tiles);
+}
+
+void Calibrator::Use(std::string_view name, std::span<const std::byte> tiles) {
+  Target* target = FindByName(name);
+  if (target == nullptr) return;
+  const Matrix matrix{target->wanted.format, target->rows, target->cols, tiles.data()};
+  std::vector<float> row(target->cols);
+  for (size_t r = 0; r < target->rows; ++r) {
+    GetRow(matrix, r, row.data());
+    float* to = target->weights + (r / kTileRows * target->cols * kTileRows) + r % kTileRows;
+    for (size_t k = 0; k < target->cols; ++k) to[k * kTileRows] = row[k];
+  }
+  target->done = true;
+}
+
+}  // namespace krafla

@@ -1,0 +1,100 @@
+// Quantises the matrices of a model in the order in which it computes, each with error feedback
+// from the input that it really gets: what the layers before it, quantised already, make of a
+// calibration text. One forward pass over the whole text in f32; memory holds one layer's
+// activations and one matrix of correlations.
+#ifndef KRAFLA_LIB_CALIBRATE_CALIBRATOR_H_
+#define KRAFLA_LIB_CALIBRATE_CALIBRATOR_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "lib/base/status.h"
+#include "lib/calibrate/gram.h"
+#include "lib/calibrate/self_text.h"
+#include "lib/calibrate/work_file.h"
+#include "lib/model/driver.h"
+#include "lib/model/model.h"
+#include "lib/model/state.h"
+
+namespace krafla {
+
+struct CalibrationText {
+  std::string text;  // empty: the model writes it itself
+  uint64_t seed = 1;
+  size_t sequences = 32;
+  size_t length = 256;
+};
+
+// What a matrix is to become.
+struct CalibrationTarget {
+  std::string name;
+  Format format = Format::kF32;
+};
+
+class Calibrator final : private DriverEvents {
+ public:
+  // work_path: the model in f32; removed. Targets with error feedback are quantised here, others
+  // are the caller's (Use). ArgumentError: a text of less than kMinTextTokens.
+  static StatusOr<std::unique_ptr<Calibrator>> Create(const std::string& work_path,
+                                                      const CalibrationText& text,
+                                                      std::vector<CalibrationTarget> targets,
+                                                      int32_t threads, StopCheck stop);
+
+  // The tiles of a target, until the next call; targets are asked for in the file's order. Empty:
+  // it has no error feedback, or no step shows its input.
+  StatusOr<std::span<const std::byte>> Tiles(std::string_view name);
+  // From here on the model computes with these tiles of that target: the caller has made them, or
+  // an earlier process.
+  void Use(std::string_view name, std::span<const std::byte> tiles);
+
+  static constexpr size_t kMinTextTokens = 2048;
+
+ private:
+  struct Target {
+    CalibrationTarget wanted;
+    float* weights = nullptr;  // f32 tiles in the work file
+    size_t rows = 0;
+    size_t cols = 0;
+    std::vector<std::byte> tiles;
+    bool done = false;
+  };
+
+  explicit Calibrator(StopCheck stop) : stop_(stop) {}
+  Status MakeText(const CalibrationText& text);
+  Status FindTargets(std::vector<CalibrationTarget> targets);
+  Target* FindByWeights(const void* weights);
+  Target* FindByName(std::string_view name);
+  Status BeginPass(bool hidden);
+  Status RunSome();
+  Status Quantize(std::span<Target* const> targets, Gram* gram);
+  Status QuantizeFromHidden(Target* head);
+  Status QuantizeTiedHead(Target* head);
+  Status QuantizeUpTo(Target* target, bool is_head);
+
+  Status Check() override { return stop_(); }
+  Status BeforeStep(const Step& step, const Pass& pass) override;
+  Status OnLogits(size_t, int64_t, const float*) override { return OkStatus(); }
+  Status OnHidden(size_t sequence, int64_t position, const float* row) override;
+
+  StopCheck stop_;
+  std::unique_ptr<WorkFile> file_;
+  std::shared_ptr<Runtime> runtime_;
+  std::shared_ptr<const Model> model_;
+  TokenSequences text_;
+  size_t n_rows_ = 0;
+  std::vector<Target> targets_;
+  std::vector<State> states_;
+  std::unique_ptr<Driver> driver_;
+  bool running_ = false;     // a pass is under way
+  bool quantizing_ = false;  // it is the one that quantises
+  std::unique_ptr<Gram> hidden_;
+  std::vector<float> hidden_rows_;
+};
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_CALIBRATE_CALIBRATOR_H_

@@ -1,0 +1,106 @@
+// Conversions with calibration: the same bytes for any number of threads and after a kill; texts
+// that are refused.
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <filesystem>
+
+#include "lib/convert/convert.h"
+#include "tests/convert/craft.h"
+#include "tests/support/catch.h"
+#include "tests/support/temp_folder.h"
+
+namespace krafla {
+namespace {
+
+ConvertOptions SelfCalibrated(const TempFolder& folder) {
+  WriteWholeFile(folder / "a.gguf", LlamaGguf(1).Bytes());
+  ConvertOptions options;
+  options.kind = ConvertKind::kGguf;
+  options.in = folder / "a.gguf";
+  options.out = folder / "a.mlb";
+  options.wtype = Format::kQ4;
+  options.calibration.self = true;
+  options.calibration.sequences = 3;
+  options.threads = 1;
+  options.sync_bytes = 1;
+  return options;
+}
+
+std::string Converted(const ConvertOptions& options) {
+  const Status status = Convert(options);
+  INFO(Message(status));
+  REQUIRE(status.ok());
+  CHECK(CheckFile(options.out, nullptr, nullptr).ok());
+  return ReadWholeFile(options.out);
+}
+
+struct Kill {
+  uint64_t from;  // bytes
+};
+
+int KillOnProgress(void* user, uint64_t done, uint64_t) {
+  if (done >= static_cast<Kill*>(user)->from) _exit(9);
+  return 0;
+}
+
+}  // namespace
+
+TEST_CASE("calibration: the bytes depend on the seed and on nothing else", "[convert]") {
+  TempFolder folder;
+  ConvertOptions options = SelfCalibrated(folder);
+  const std::string one = Converted(options);
+  options.threads = 3;
+  CHECK((Converted(options) == one));
+  options.calibration.seed = 2;
+  CHECK((Converted(options) != one));
+  options.calibration = {};
+  CHECK((Converted(options) != one));
+  size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(folder.path())) {
+    files += entry.is_regular_file() ? 1 : 0;
+  }
+  CHECK(files == 2);  // the GGUF and the .mlb: no copy is left
+}
+
+TEST_CASE("calibration: a killed conversion goes on and gives the same bytes", "[convert]") {
+  TempFolder folder;
+  ConvertOptions options = SelfCalibrated(folder);
+  const std::string whole = Converted(options);
+  options.resume = true;
+  options.out = folder / "b.mlb";
+  for (const uint64_t part : {0, 1, 3, 5, 7}) {
+    const pid_t child = fork();
+    REQUIRE(child >= 0);
+    if (child == 0) {
+      Kill kill{whole.size() * part / 10};
+      options.progress = KillOnProgress;
+      options.user = &kill;
+      (void)Convert(options);
+      _exit(0);
+    }
+    int code = 0;
+    REQUIRE(waitpid(child, &code, 0) == child);
+    REQUIRE(WEXITSTATUS(code) == 9);
+    CHECK((Converted(options) == whole));
+    std::filesystem::remove(options.out);
+  }
+}
+
+TEST_CASE("calibration: texts that are refused", "[convert]") {
+  TempFolder folder;
+  ConvertOptions options = SelfCalibrated(folder);
+  options.calibration.self = false;
+  options.calibration.text_path = folder / "none.txt";
+  CHECK(Convert(options).code() == absl::StatusCode::kNotFound);
+  options.calibration.text_path = folder / "empty.txt";
+  WriteWholeFile(options.calibration.text_path, "");
+  CHECK(Convert(options).code() == absl::StatusCode::kInvalidArgument);
+  options.calibration.text_path = folder / "short.txt";
+  WriteWholeFile(options.calibration.text_path, "a few words");
+  const Status status = Convert(options);
+  CHECK(status.code() == absl::StatusCode::kInvalidArgument);
+  CHECK(!std::filesystem::exists(options.out));
+}
+
+}  // namespace krafla
