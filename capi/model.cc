@@ -100,6 +100,25 @@ StatusOr<std::shared_ptr<const Tokenizer>> SharedModel::tokenizer() {
   return tokenizer_;
 }
 
+StatusOr<KvType> ToKvType(int32_t kv) {
+  switch (kv) {
+    case KRAFLA_KV_F16:
+      return KvType::kF16;
+    case KRAFLA_KV_F32:
+      return KvType::kF32;
+    case KRAFLA_KV_Q8:
+      return KvType::kQ8;
+    case KRAFLA_KV_K8V4:
+      return KvType::kK8V4;
+    case KRAFLA_KV_K6V6:
+      return KvType::kK6V6;
+    case KRAFLA_KV_K4V4:
+      return KvType::kK4V4;
+    default:
+      return ArgumentError("kv: got {}, want KRAFLA_KV_F16 (0) to KRAFLA_KV_K4V4 (5)", kv);
+  }
+}
+
 StatusOr<SessionOptions> ToSessionOptions(const krafla_session_options& given) {
   SessionOptions options;
   if (given.context < 0) return ArgumentError("context: got {}, want 0 or more", given.context);
@@ -107,16 +126,7 @@ StatusOr<SessionOptions> ToSessionOptions(const krafla_session_options& given) {
   if (given.has_reserve != 0 && given.reserve < 0) {
     return ArgumentError("reserve: got {}, want 0 or more", given.reserve);
   }
-  switch (given.kv) {
-    case KRAFLA_KV_F16:
-      options.kv = KvType::kF16;
-      break;
-    case KRAFLA_KV_F32:
-      options.kv = KvType::kF32;
-      break;
-    default:
-      return ArgumentError("kv: got {}, want KRAFLA_KV_F16 or KRAFLA_KV_F32", given.kv);
-  }
+  KRAFLA_ASSIGN_OR_RETURN(options.kv, ToKvType(given.kv));
   options.context = given.context;
   options.batch = given.batch;
   if (given.has_reserve != 0) options.reserve = given.reserve;

@@ -43,6 +43,26 @@ struct ActBlock {
 };
 static_assert(sizeof(ActBlock) == 40);
 
+// Codes of a quantised KV page: rows of 32 signed codes of `bits` bits. 8: a byte each. 4: byte i
+// of 16 holds codes i (low nibble) and 16 + i (high), in two's complement. 6: code = 4 * h + l, the
+// h as the codes of 4 bits; behind the h of all rows, for rows 2j and 2j + 1 together, 16 bytes:
+// bits 4 (r % 2) + 2 (i / 16) and the next of byte i % 16 are l of code i of row r.
+constexpr size_t KvCodeBytes(size_t bits, size_t n_rows) {
+  return bits == 6 ? n_rows * 16 + (n_rows + 1) / 2 * 16 : n_rows * bits * 4;
+}
+// Keys of a page, a group for each channel: key ~ s * code + m. head_dim rows of codes, f16
+// s[head_dim], and but for 8 bits f16 m[head_dim].
+constexpr size_t KvKeyBytes(size_t bits, size_t head_dim) {
+  return KvCodeBytes(bits, head_dim) + head_dim * (bits == 8 ? 2 : 4);
+}
+// Values of a page, groups of 32 channels (the last one may have fewer, its other codes are 0) of
+// one position: value ~ s * code. Row p * n_groups + g of codes, f16 s[n_groups][32 positions].
+constexpr size_t KvGroups(size_t head_dim) { return (head_dim + 31) / 32; }
+constexpr size_t KvValueBytes(size_t bits, size_t head_dim) {
+  return KvCodeBytes(bits, kPagePositions * KvGroups(head_dim)) +
+         KvGroups(head_dim) * kPagePositions * 2;
+}
+
 // One block of attention for several query rows that share one KV head. Position p of the block
 // (0 .. 255) lies in page p / 32 at p % 32.
 struct AttendArgs {
@@ -51,15 +71,16 @@ struct AttendArgs {
   size_t n_queries;
   const int32_t* first;  // [n_queries] query i sees positions first[i] <= p < last[i] of the block
   const int32_t* last;   // [n_queries] at most 256; first == last: sees none
-  const void* const* k_pages;  // [8] each [head_dim][32]: lane = position; unused pages may be null
-  const void* const* v_pages;  // [8] each [32][head_dim]
+  const void* const* k_pages;  // [8] plain: each [head_dim][32]; unused pages may be null
+  const void* const* v_pages;  // [8] plain: each [32][head_dim]
+  uint32_t f16_keys;           // quantised keys: where bit i is set, k_pages[i] is a plain f16 page
   size_t head_dim;
   float scale;    // multiplies the finished dot product
   float softcap;  // c > 0: s = c * tanh(s / c) after scale; 0: none
   float* scores;  // [n_queries][256] scratch
   float* m;       // [n_queries] out: largest score, -inf where none is seen
   float* l;       // [n_queries] out: sum of exp(s - m), 0 where none is seen
-  float* o;       // [n_queries][ldo] out: sum of exp(s - m) * v, zeros where none is seen
+  float* o;  // [n_queries][ldo] out of attend_values, scratch of attend_keys: sum of exp(s - m) * v
   size_t ldo;
 };
 
@@ -142,18 +163,48 @@ void bf16_to_f32(const uint16_t* x, size_t n, float* y);
 // For each query, over its visible positions p ascending:
 //   s_p = (sum over c ascending of q[c] * k[c][p]) * scale, one accumulator, then softcap;
 //   m = max s_p, a reduction as above with max(upper, lower) for the sum;
-//   e_p = exp(s_p - m); l = reduction of e over p (lane p % 16 of the block);
-//   o[c] = sum over p ascending of e_p * v[p][c], one accumulator.
-// f16 pages are widened first. A k page that holds a visible position is read whole, of v only the
-// visible positions; what invisible positions hold, NaN included, has no effect.
-void attend_f32(const AttendArgs& args);
-void attend_f16(const AttendArgs& args);
+//   e_p = exp(s_p - m), which attend_keys leaves in `scores`; l = reduction of e over p (lane p %
+//   16 of the block).
+// f16 pages are widened first. In a quantised page, with a = f32(s), b = f32(m):
+//   s_p = (sum over c ascending of (q[c] * a[c]) * float(code[c][p])
+//          + reduction over c of q[c] * b[c]) * scale, without the reduction for 8 bits.
+// A k page that holds a visible position is read whole; what invisible positions hold, NaN
+// included, has no effect. Where a query sees nothing, m is -inf and l is 0.
+void attend_keys_f32(const AttendArgs& args);
+void attend_keys_f16(const AttendArgs& args);
+void attend_keys_q8(const AttendArgs& args);
+void attend_keys_q6(const AttendArgs& args);
+void attend_keys_q4(const AttendArgs& args);
+// With the e_p of attend_keys: o[c] = sum over visible p ascending of e_p * v[p][c], one
+// accumulator; of quantised values (e_p * f32(s)) * float(code). Zeros where nothing is seen. Only
+// visible positions are read.
+void attend_values_f32(const AttendArgs& args);
+void attend_values_f16(const AttendArgs& args);
+void attend_values_q8(const AttendArgs& args);
+void attend_values_q6(const AttendArgs& args);
+void attend_values_q4(const AttendArgs& args);
 // Folds the next block (mb, lb, ob) into (m, l, o) of one query. lb == 0: nothing happens;
 // l == 0: a copy; else M = m > mb ? m : mb, a = exp(m - M), b = exp(mb - M):
 //   l = l * a + lb * b, o = o * a + ob * b.
 void attend_merge(float mb, float lb, const float* ob, size_t head_dim, float* m, float* l,
                   float* o);
 void attend_finish(float l, size_t head_dim, float* o);  // o = o / l; zeros where l == 0
+
+// Keys [head_dim][32] of a full f16 page into a quantised one of 8, 6 or 4 bits. Each channel:
+//   8 bits: s = f16(amax / 127), code in [-127, 127];
+//   else, h = 2^(bits - 1), over its 32 keys: s = f16((max - min) / (2 h - 1)),
+//   m = f16(min + h * f32(s)), code in [-h, h - 1];
+//   code = round_to_even(min(max((x - f32(m)) * id, lowest), highest)), id = s != 0 ? 1 / f32(s) :
+//   0.
+void pack_keys(size_t bits, const uint16_t* keys, size_t head_dim, void* page);
+// One position's values into a quantised page. Each group of up to 32 channels: the largest |v|
+// (the first of equals) becomes the lowest code, -h, but 127 of 8 bits; codes and scale as
+// pack_keys; for 4 and 6 bits then once more with the scale of least squares for those codes.
+void pack_values(size_t bits, const float* v, size_t head_dim, size_t position, void* page);
+// In place, each of the head_dim / n runs of n, the largest power of two in head_dim: x = H x /
+// sqrt(n) with the Walsh-Hadamard matrix H; for half = 1, 2, 4 ...: (a, b) = (a + b, a - b) of the
+// pairs half apart, then x * (1 / sqrt(n)). Its own inverse but for rounding.
+void hadamard(float* x, size_t head_dim);
 
 // --- measurement (ml_bench) ---
 

@@ -46,7 +46,7 @@ void AddKv(CLI::App& app, const char* flag, std::string* kv, const char* standar
            const char* what) {
   *kv = standard;
   const std::string help = fmt::format("{} (default {})", what, standard);
-  AddChoice(app, flag, kv, {"f32", "f16"}, {"q8", "k8v4", "k6v6", "k4v4"}, help.c_str());
+  AddChoice(app, flag, kv, {"f32", "f16", "q8", "k8v4", "k6v6", "k4v4"}, {}, help.c_str());
 }
 
 void AddLoad(CLI::App& app, ModelArgs* args) {
@@ -90,11 +90,23 @@ ExitCode OpenTokenizer(const ModelArgs& args, const krafla_model* model, Tokeniz
   return code == KRAFLA_OK ? kExitOk : FailWith(code, args.model);
 }
 
+namespace {
+
+int32_t KvOf(const std::string& name) {
+  if (name == "f32") return KRAFLA_KV_F32;
+  if (name == "q8") return KRAFLA_KV_Q8;
+  if (name == "k8v4") return KRAFLA_KV_K8V4;
+  if (name == "k6v6") return KRAFLA_KV_K6V6;
+  return name == "k4v4" ? KRAFLA_KV_K4V4 : KRAFLA_KV_F16;
+}
+
+}  // namespace
+
 krafla_session_options SessionOptions(const ModelArgs& args) {
   krafla_session_options options = KRAFLA_SESSION_OPTIONS_INIT;
   options.context = args.context;
   options.batch = args.batch;
-  options.kv = args.kv == "f32" ? KRAFLA_KV_F32 : KRAFLA_KV_F16;
+  options.kv = KvOf(args.kv);
   // Memory is taken as the text grows, not for a whole context that most texts never fill.
   options.has_reserve = 1;
   return options;

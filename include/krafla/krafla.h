@@ -298,7 +298,17 @@ KRAFLA_API int32_t krafla_rendered_get_pieces(const krafla_rendered *rendered,
 
 /* --- session --- */
 
-enum { KRAFLA_KV_F16 = 0, KRAFLA_KV_F32 = 1 };
+/* The attention cache. Bits of an element with its scales, on average of keys and values: F32 32,
+   F16 16, Q8 8.5, K8V4 6.5, K6V6 6.75, K4V4 4.75; beside that the quantised ones keep the keys of
+   the first 32 positions and of those in work in f16. */
+enum {
+  KRAFLA_KV_F16 = 0,
+  KRAFLA_KV_F32 = 1,
+  KRAFLA_KV_Q8 = 2,
+  KRAFLA_KV_K8V4 = 3,
+  KRAFLA_KV_K6V6 = 4,
+  KRAFLA_KV_K4V4 = 5
+};
 
 typedef struct krafla_session_options {
   size_t struct_size;

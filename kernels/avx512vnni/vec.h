@@ -74,6 +74,9 @@ inline F32 load_bf16(const uint16_t* p) {
   const __m256i h = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(p));
   return {_mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16))};
 }
+inline I32 load_int8(const int8_t* p) {
+  return {_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(p)))};
+}
 inline void store(float* p, F32 a) { _mm512_storeu_ps(p, a.v); }
 inline __m256i narrow_f16(F32 a) { return _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT); }
 inline void store_f16(uint16_t* p, F32 a) {

@@ -71,6 +71,11 @@ inline F32 load_f16(const uint16_t* p) { return {vcvt_f32_f16(vreinterpret_f16_u
 inline F32 load_bf16(const uint16_t* p) {
   return {vreinterpretq_f32_u32(vshll_n_u16(vld1_u16(p), 16))};
 }
+inline I32 load_int8(const int8_t* p) {
+  int8x8_t bytes = {};
+  memcpy(&bytes, p, kLanes);
+  return {vmovl_s16(vget_low_s16(vmovl_s8(bytes)))};
+}
 inline void store(float* p, F32 a) { vst1q_f32(p, a.v); }
 inline void store_f16(uint16_t* p, F32 a) { vst1_u16(p, vreinterpret_u16_f16(vcvt_f16_f32(a.v))); }
 // The low 16 bits of each lane.

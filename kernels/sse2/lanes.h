@@ -68,6 +68,13 @@ inline F32 sqrt(F32 a) { return {_mm_sqrt_ps(a.v)}; }
 
 inline F32 load(const float* p) { return {_mm_loadu_ps(p)}; }
 inline I32 load_int(const void* p) { return {_mm_loadu_si128(static_cast<const __m128i*>(p))}; }
+inline I32 load_int8(const int8_t* p) {
+  int32_t four;
+  memcpy(&four, p, sizeof four);
+  const __m128i bytes = _mm_cvtsi32_si128(four);
+  const __m128i words = _mm_unpacklo_epi8(bytes, bytes);
+  return {_mm_srai_epi32(_mm_unpacklo_epi16(words, words), 24)};
+}
 inline void store(float* p, F32 a) { _mm_storeu_ps(p, a.v); }
 
 // The low 16 bits of each lane are an f16. Its exponent and mantissa moved to a float's place are

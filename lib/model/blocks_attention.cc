@@ -12,12 +12,47 @@ namespace {
 
 constexpr size_t kPagesPerBlock = kAttendPositions / kPagePositions;
 
-void Attend1(KvType type, const AttendArgs& args) {
-  if (type == KvType::kF32) {
-    kernels::attend_f32(args);
-  } else {
-    kernels::attend_f16(args);
+constexpr size_t kMaxHeadDim = 1024;
+
+void AttendKeys(size_t bits, const AttendArgs& args) {
+  switch (bits) {
+    case 32:
+      return kernels::attend_keys_f32(args);
+    case 16:
+      return kernels::attend_keys_f16(args);
+    case 8:
+      return kernels::attend_keys_q8(args);
+    case 6:
+      return kernels::attend_keys_q6(args);
+    default:
+      return kernels::attend_keys_q4(args);
   }
+}
+
+void AttendValues(size_t bits, const AttendArgs& args) {
+  switch (bits) {
+    case 32:
+      return kernels::attend_values_f32(args);
+    case 16:
+      return kernels::attend_values_f16(args);
+    case 8:
+      return kernels::attend_values_q8(args);
+    case 6:
+      return kernels::attend_values_q6(args);
+    default:
+      return kernels::attend_values_q4(args);
+  }
+}
+
+void AttendBlock(const KvShape& shape, const AttendArgs& args) {
+  AttendKeys(shape.k_bits(), args);
+  AttendValues(shape.v_bits(), args);
+}
+
+// The last step of a query: the division, and for values that are stored rotated, back.
+void Finish(const KvShape& shape, float l, float* o) {
+  kernels::attend_finish(l, shape.head_dim, o);
+  if (shape.quantised()) kernels::hadamard(o, shape.head_dim);
 }
 
 // The query heads of item `index` of one token or group: a run of at most kMaxQueries heads that
@@ -62,6 +97,7 @@ class RopeAndStoreStep final : public Step {
         Rotate(pass, row, kv);
         Store(pass, row, kv);
       }
+      PackFullPage(pass, run, kv);
     }
   }
 
@@ -92,30 +128,61 @@ class RopeAndStoreStep final : public Step {
       auto* out = reinterpret_cast<float*>(k_out) + lane;
       for (size_t c = 0; c < s_.head_dim; ++c) out[c * kPagePositions] = k[c];
       std::memcpy(reinterpret_cast<float*>(v_out) + lane * s_.head_dim, v, s_.head_dim * 4);
+      return;
+    }
+    if (shape.quantised()) {
+      k_out = state.open(position / kPagePositions) + shape.open_offset(s_.layer, kv);
+      float rotated[kMaxHeadDim];
+      std::memcpy(rotated, v, s_.head_dim * sizeof *v);
+      kernels::hadamard(rotated, s_.head_dim);
+      kernels::pack_values(shape.v_bits(), rotated, s_.head_dim, lane, v_out);
     } else {
-      uint16_t half[1024];  // head_dim is at most 1024
-      kernels::f32_to_f16(k, s_.head_dim, half);
-      auto* out = reinterpret_cast<uint16_t*>(k_out) + lane;
-      for (size_t c = 0; c < s_.head_dim; ++c) out[c * kPagePositions] = half[c];
       kernels::f32_to_f16(v, s_.head_dim, reinterpret_cast<uint16_t*>(v_out) + lane * s_.head_dim);
     }
+    uint16_t half[kMaxHeadDim];
+    kernels::f32_to_f16(k, s_.head_dim, half);
+    auto* out = reinterpret_cast<uint16_t*>(k_out) + lane;
+    for (size_t c = 0; c < s_.head_dim; ++c) out[c * kPagePositions] = half[c];
+  }
+
+  // The keys of a page that the run has filled, for the queries of later pages.
+  void PackFullPage(const Pass& pass, const PageRun& run, size_t kv) const {
+    const PassRow& last = pass.rows[run.first_row + run.n_rows - 1];
+    const State& state = *pass.sequences[last.sequence].state;
+    const KvShape& shape = state.shape();
+    const auto position = static_cast<size_t>(last.position);
+    if (!shape.quantised() || position % kPagePositions != kPagePositions - 1) return;
+    const size_t page = position / kPagePositions;
+    const std::byte* keys = state.open(page) + shape.open_offset(s_.layer, kv);
+    kernels::pack_keys(shape.k_bits(), reinterpret_cast<const uint16_t*>(keys), s_.head_dim,
+                       state.page(page) + shape.k_offset(s_.layer, kv));
   }
 
   AttentionSizes s_;
 };
 
-// Pages of one attention block of one KV head.
+// Pages of one attention block of one KV head, as queries at `position` see them: of quantised keys
+// the first page and their own are open ones. Queries of one call are of one page.
 struct BlockPages {
-  BlockPages(const State& state, const AttentionSizes& s, size_t kv, size_t block, size_t visible) {
+  BlockPages(const State& state, const AttentionSizes& s, size_t kv, size_t block, size_t visible,
+             int64_t position) {
+    const KvShape& shape = state.shape();
     const size_t n = (visible + kPagePositions - 1) / kPagePositions;
-    for (size_t i = 0; i < kPagesPerBlock; ++i) {
-      const std::byte* page = i < n ? state.page(block * kPagesPerBlock + i) : nullptr;
-      k[i] = page == nullptr ? nullptr : page + state.shape().k_offset(s.layer, kv);
-      v[i] = page == nullptr ? nullptr : page + state.shape().v_offset(s.layer, kv);
+    const size_t own = static_cast<size_t>(position) / kPagePositions;
+    for (size_t i = 0; i < n; ++i) {
+      const size_t page = block * kPagesPerBlock + i;
+      v[i] = state.page(page) + shape.v_offset(s.layer, kv);
+      if (shape.quantised() && (page == 0 || page == own)) {
+        k[i] = state.open(page) + shape.open_offset(s.layer, kv);
+        f16_keys |= uint32_t{1} << i;
+      } else {
+        k[i] = state.page(page) + shape.k_offset(s.layer, kv);
+      }
     }
   }
-  const void* k[kPagesPerBlock];
-  const void* v[kPagesPerBlock];
+  const void* k[kPagesPerBlock] = {};
+  const void* v[kPagesPerBlock] = {};
+  uint32_t f16_keys = 0;
 };
 
 // A thread's scratch for one Attend item.
@@ -206,18 +273,20 @@ class AttendStep final : public Step {
     const int32_t visible = Last(row.position, pair.block);
     std::fill_n(scratch.first, heads.count, First(row.position, pair.block));
     std::fill_n(scratch.last, heads.count, visible);
-    const BlockPages pages(state, s_, heads.kv, pair.block, static_cast<size_t>(visible));
+    const BlockPages pages(state, s_, heads.kv, pair.block, static_cast<size_t>(visible),
+                           row.position);
     AttendArgs args = Args(scratch);
     args.q = pass.wide + pair.row * pass.ld_wide + s_.q_offset + heads.first * s_.head_dim;
     args.ldq = s_.head_dim;
     args.n_queries = heads.count;
     args.k_pages = pages.k;
     args.v_pages = pages.v;
+    args.f16_keys = pages.f16_keys;
     args.m = pass.part_m + slot;
     args.l = pass.part_l + slot;
     args.o = pass.part_o + slot * s_.head_dim;
     args.ldo = s_.head_dim;
-    Attend1(state.shape().type, args);
+    AttendBlock(state.shape(), args);
   }
 
   // Queries of the group: token by token, the heads of each together.
@@ -247,18 +316,20 @@ class AttendStep final : public Step {
         scratch.first[i] = First(position, block);
         scratch.last[i] = Last(position, block);
       }
-      const BlockPages pages(state, s_, heads.kv, block, static_cast<size_t>(Last(last, block)));
+      const BlockPages pages(state, s_, heads.kv, block, static_cast<size_t>(Last(last, block)),
+                             last);
       AttendArgs args = Args(scratch);
       args.q = scratch.q;
       args.ldq = s_.head_dim;
       args.n_queries = n;
       args.k_pages = pages.k;
       args.v_pages = pages.v;
+      args.f16_keys = pages.f16_keys;
       args.m = scratch.block_m;
       args.l = scratch.block_l;
       args.o = scratch.block_o;
       args.ldo = s_.head_dim;
-      Attend1(state.shape().type, args);
+      AttendBlock(state.shape(), args);
       for (size_t i = 0; i < n; ++i) {
         kernels::attend_merge(scratch.block_m[i], scratch.block_l[i],
                               scratch.block_o + i * s_.head_dim, s_.head_dim, scratch.m + i,
@@ -267,7 +338,7 @@ class AttendStep final : public Step {
     }
     for (size_t i = 0; i < n; ++i) {
       float* o = scratch.o + i * s_.head_dim;
-      kernels::attend_finish(scratch.l[i], s_.head_dim, o);
+      Finish(state.shape(), scratch.l[i], o);
       float* act = pass.act + (group.first_row + i / heads.count) * pass.ld_act;
       std::memcpy(act + (heads.first + i % heads.count) * s_.head_dim, o,
                   s_.head_dim * sizeof(float));
@@ -302,7 +373,7 @@ class MergeBlocksStep final : public Step {
         kernels::attend_merge(pass.part_m[slot], pass.part_l[slot],
                               pass.part_o + slot * s_.head_dim, s_.head_dim, &m, &l, o);
       }
-      kernels::attend_finish(l, s_.head_dim, o);
+      Finish(pass.sequences[pass.rows[row].sequence].state->shape(), l, o);
     }
   }
 

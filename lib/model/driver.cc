@@ -130,12 +130,17 @@ void Driver::PlanAttention() {
   const size_t heads = blocks::HeadsPerItem(shape.n_heads, shape.n_kv_heads);
   for (const PassSequence& sequence : sequences_) {
     const uint32_t end = sequence.first_row + sequence.n_rows;
+    const bool quantised = sequence.state->shape().quantised();
     for (uint32_t row = sequence.first_row; row < end;) {
       const double macs = 2.0 * static_cast<double>(shape.head_dim * heads) *
                           static_cast<double>(rows_[row].position + 1);
       const auto most = static_cast<uint32_t>(
           std::clamp(kMaxPieceMacs / macs, 1.0, static_cast<double>(kMaxQueries / heads)));
-      const uint32_t n = std::min(most, end - row);
+      uint32_t n = std::min(most, end - row);
+      // Queries of different pages see quantised keys differently.
+      const auto in_page =
+          static_cast<uint32_t>(static_cast<size_t>(rows_[row].position) % kPagePositions);
+      if (quantised) n = std::min(n, static_cast<uint32_t>(kPagePositions) - in_page);
       query_groups_.push_back({row, n});
       row += n;
     }

@@ -4,10 +4,9 @@
 
 namespace krafla {
 
-// Keys and values can be cut anywhere. Recurrent state cannot be turned back: it begins again from
-// nothing.
+// Recurrent state cannot be turned back: it begins again from nothing.
 int64_t Session::AnchorBefore(int64_t length) const {
-  return state_.recurrent_bytes() == 0 ? length : 0;
+  return state_.recurrent_bytes() == 0 ? state_.Anchor(length) : 0;
 }
 
 Status Session::Truncate(int64_t length, CutReport* report) {

@@ -41,7 +41,7 @@ void Job::BeginPass() {
   auto room = static_cast<int64_t>(driver_->max_rows());
   batch_.clear();
   for (Part& part : parts_) {
-    part.in_pass = std::min(part.n - part.done, room);
+    part.in_pass = std::min({part.n - part.done, room, part.session->options_.batch});
     if (part.in_pass == 0) continue;
     room -= part.in_pass;
     in_pass_ += part.in_pass;
@@ -57,6 +57,7 @@ void Job::BeginPass() {
     if (options_.logits != WantLogits::kNone && part.done + part.in_pass == part.n) {
       sequence.last_logits = session.logits_row(1 - session.current_);
     }
+    session.state_.BeginPass(sequence.position, part.in_pass);
     batch_.push_back(sequence);
   }
   driver_->Begin(batch_);

@@ -21,8 +21,8 @@ StatusOr<SessionOptions> Resolve(const Config& config, SessionOptions options) {
     return ArgumentError("context: got {}, want 1 to {}, the model's maximum", options.context,
                          config.max_positions);
   }
-  if (options.kv != KvType::kF32 && options.kv != KvType::kF16) {
-    return ArgumentError("kv: got {}, want 0 (f32) or 1 (f16)", static_cast<int32_t>(options.kv));
+  if (options.kv < KvType::kF32 || options.kv > KvType::kK4V4) {
+    return ArgumentError("kv: got {}, want 0 to 5", static_cast<int32_t>(options.kv));
   }
   if (options.reserve == -1) options.reserve = options.context;
   if (options.reserve < 0 || options.reserve > options.context) {
@@ -55,9 +55,8 @@ StatusOr<SessionPlan> PlanSession(const Config& config, const SessionOptions& gi
       Driver::ArenaBytes(shape, static_cast<size_t>(options.batch), options.context, threads);
   SessionPlan plan;
   plan.state = 2 * shape.recurrent_bytes;
-  if (__builtin_mul_overflow(shape.kv(options.kv).page_bytes(),
-                             static_cast<uint64_t>(PagesFor(options.context)), &plan.kv) ||
-      __builtin_add_overflow(arena, LogitsBytes(shape), &plan.scratch)) {
+  plan.kv = KvBytes(shape.kv(options.kv), options.context, options.batch);
+  if (plan.kv == UINT64_MAX || __builtin_add_overflow(arena, LogitsBytes(shape), &plan.scratch)) {
     return MemoryError("session: context {} and batch {} need more bytes than can be counted",
                        options.context, options.batch);
   }
@@ -98,7 +97,7 @@ StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> 
   Memory& memory = model->runtime()->memory();
   KRAFLA_ASSIGN_OR_RETURN(State state,
                           State::Create(memory, shape.kv(options.kv), shape.recurrent_bytes,
-                                        options.context, options.reserve));
+                                        options.context, options.reserve, options.batch));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Make(std::move(model), options));
   session->state_ = std::move(state);
   return session;

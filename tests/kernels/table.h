@@ -16,6 +16,7 @@ using Map = void (*)(const float*, size_t, float*);
 using Gated = void (*)(const float*, const float*, size_t, float*);
 using Narrow = void (*)(const float*, size_t, uint16_t*);
 using Widen = void (*)(const uint16_t*, size_t, float*);
+using Attend = void (*)(const AttendArgs&);
 
 struct KernelTable {
   const char* (*isa_name)();
@@ -32,10 +33,13 @@ struct KernelTable {
   Map map_exp, map_sigmoid, map_tanh, map_erf, map_log1p, map_softplus;
   Narrow f32_to_f16, f32_to_bf16;
   Widen f16_to_f32, bf16_to_f32;
-  void (*attend_f32)(const AttendArgs&);
-  void (*attend_f16)(const AttendArgs&);
+  Attend attend_keys_f32, attend_keys_f16, attend_keys_q8, attend_keys_q6, attend_keys_q4;
+  Attend attend_values_f32, attend_values_f16, attend_values_q8, attend_values_q6, attend_values_q4;
   void (*attend_merge)(float, float, const float*, size_t, float*, float*, float*);
   void (*attend_finish)(float, size_t, float*);
+  void (*pack_keys)(size_t, const uint16_t*, size_t, void*);
+  void (*pack_values)(size_t, const float*, size_t, size_t, void*);
+  void (*hadamard)(float*, size_t);
   uint64_t (*measure_read)(const void*, size_t);
   uint64_t (*measure_int8)(uint64_t);
 };

@@ -103,8 +103,8 @@ struct Fixture {
   std::shared_ptr<Runtime> runtime = test::MakeRuntime(2);
   std::unique_ptr<Driver> driver =
       *Driver::Create(network, *runtime, /*max_rows=*/40, /*context=*/512);
-  State state =
-      *State::Create(runtime->memory(), network.shape().kv(KvType::kF32), kStateBytes, 512, 512);
+  State state = *State::Create(runtime->memory(), network.shape().kv(KvType::kF32), kStateBytes,
+                               512, 512, 512);
   std::vector<float> logits = std::vector<float>(kWidth);
 
   void Begin(std::span<const int32_t> tokens, int64_t position, bool all = false) {
