@@ -45,8 +45,9 @@ static_assert(sizeof(ActBlock) == 40);
 
 // Codes of a quantised KV page: rows of 32 signed codes of `bits` bits. 8: a byte each. 4: byte i
 // of 16 holds codes i (low nibble) and 16 + i (high), in two's complement. 6: code = 4 * h + l, the
-// h as the codes of 4 bits; behind the h of all rows, for rows 2j and 2j + 1 together, 16 bytes:
-// bits 4 (r % 2) + 2 (i / 16) and the next of byte i % 16 are l of code i of row r.
+// h as the codes of 4 bits; behind the h of all rows, 16 bytes for rows j and j + half together,
+// half = (n_rows + 1) / 2: of byte i % 16, the two bits from 4 (r / half) + 2 (i / 16) on are l of
+// code i of row r.
 constexpr size_t KvCodeBytes(size_t bits, size_t n_rows) {
   return bits == 6 ? n_rows * 16 + (n_rows + 1) / 2 * 16 : n_rows * bits * 4;
 }
@@ -56,7 +57,7 @@ constexpr size_t KvKeyBytes(size_t bits, size_t head_dim) {
   return KvCodeBytes(bits, head_dim) + head_dim * (bits == 8 ? 2 : 4);
 }
 // Values of a page, groups of 32 channels (the last one may have fewer, its other codes are 0) of
-// one position: value ~ s * code. Row p * n_groups + g of codes, f16 s[n_groups][32 positions].
+// one position: value ~ s * code. Row g * 32 + p of codes, f16 s[n_groups][32 positions].
 constexpr size_t KvGroups(size_t head_dim) { return (head_dim + 31) / 32; }
 constexpr size_t KvValueBytes(size_t bits, size_t head_dim) {
   return KvCodeBytes(bits, kPagePositions * KvGroups(head_dim)) +

@@ -16,7 +16,7 @@ constexpr size_t kWide = kN == 1 ? 4 : kAttendWide;
 template <size_t kBits>
 struct Codes {
   explicit Codes(const void* page, size_t n_rows)
-      : rows(static_cast<const int8_t*>(page)), low(rows + n_rows * 16) {}
+      : rows(static_cast<const int8_t*>(page)), low(rows + n_rows * 16), half((n_rows + 1) / 2) {}
   F32 get(size_t row, size_t i) const {
     if constexpr (kBits == 8) {
       return to_float(load_int8(rows + row * 32 + i));
@@ -26,11 +26,13 @@ struct Codes {
       const I32 high = i < 16 ? shift_right<28 - kUnit>(shift_left<28>(both))
                               : shift_left<kUnit>(shift_right<4>(both));
       if constexpr (kBits == 4) return to_float(high);
-      const I32 four = load_int8(low + row / 2 * 16 + i % 16);
-      return to_float(high | (shifted(four, row % 2 * 2 + i / 16) & splat_int(3)));
+      const size_t upper = row < half ? 0 : 1;
+      const I32 four = load_int8(low + (row - upper * half) * 16 + i % 16);
+      return to_float(high | (shifted(four, upper * 2 + i / 16) & splat_int(3)));
     }
   }
   const int8_t *rows, *low;
+  size_t half;
 
  private:
   static I32 shifted(I32 four, size_t pair) {
@@ -47,21 +49,22 @@ struct Codes {
   }
 };
 
-// body(begin, query count): runs of at most kAttendQueries queries that each see a position, then
-// none(query) for those that see nothing.
+// body(query, count): runs of queries that each see a position, in equal groups of at most
+// kAttendQueries; none(query) for those that see nothing.
 template <class Body, class None>
 inline void for_groups(const AttendArgs& a, Body body, None none) {
   for (size_t query = 0; query < a.n_queries;) {
     size_t n = 0;
-    while (n < kAttendQueries && query + n < a.n_queries &&
-           a.first[query + n] < a.last[query + n]) {
-      ++n;
-    }
+    while (query + n < a.n_queries && a.first[query + n] < a.last[query + n]) ++n;
     if (n == 0) {
       none(query++);
-    } else {
-      body(query, n);
-      query += n;
+      continue;
+    }
+    for (size_t groups = (n + kAttendQueries - 1) / kAttendQueries; groups > 0; --groups) {
+      const size_t count = (n + groups - 1) / groups;
+      body(query, count);
+      query += count;
+      n -= count;
     }
   }
 }

@@ -96,14 +96,17 @@ struct QuantisedPages {
   static float fold(const float* q, const uint16_t* scales, size_t head_dim, float* folded) {
     F32 sums[kParts];
     for (F32& v : sums) v = splat(0.0f);
-    for (size_t c = 0; c < head_dim; c += 16) {
-      for (size_t j = 0; j < kParts; ++j) {
-        const size_t at = c + j * kLanes, n = lanes_left(at, head_dim);
-        if (n == 0) break;
-        const F32 v = load(q + at, n);
-        store(folded + at, v * load_f16(scales + at, n), n);
-        if constexpr (kMids) sums[j] = sums[j] + v * load_f16(scales + head_dim + at, n);
-      }
+    const auto part = [=, &sums](size_t at, size_t j, auto count) {
+      const F32 v = load(q + at, count);
+      store(folded + at, v * load_f16(scales + at, count), count);
+      if constexpr (kMids) sums[j] = sums[j] + v * load_f16(scales + head_dim + at, count);
+    };
+    size_t c = 0;
+    for (; c + 16 <= head_dim; c += 16) {
+      for (size_t j = 0; j < kParts; ++j) part(c + j * kLanes, j, All());
+    }
+    for (size_t j = 0; j < kParts && c < head_dim; ++j, c += kLanes) {
+      part(c, j, lanes_left(c, head_dim));
     }
     return kMids ? fold_sums(sums) : 0.0f;
   }

@@ -32,12 +32,11 @@ struct QuantisedValues {
   static constexpr bool kGrouped = true;
   static constexpr size_t kBits = kB;
   QuantisedValues(const void* page, size_t head_dim)
-      : n_groups(KvGroups(head_dim)), codes(page, kPagePositions * n_groups) {}
+      : codes(page, kPagePositions * KvGroups(head_dim)) {}
   template <class Count>
   F32 get(size_t p, size_t c, Count) const {
-    return codes.get(p * n_groups + c / 32, c % 32);
+    return codes.get(c / 32 * kPagePositions + p, c % 32);
   }
-  size_t n_groups;
   Codes<kB> codes;
 };
 
@@ -51,18 +50,22 @@ inline void sum_channels(const AttendArgs& a, size_t query, const float* e, size
   for (size_t i = 0; i < kN; ++i) {
     for (size_t j = 0; j < kVectors; ++j) acc[i][j] = load(o + i * a.ldo + j * kLanes, count);
   }
-  for (size_t p = begin; p < end; ++p) {
+  for (size_t p = begin; p < end;) {
     const Values v(a.v_pages[p / kPagePositions], a.head_dim);
-    F32 values[kVectors];
+    const size_t in_page = p % kPagePositions, left = end - p;
+    const size_t page_end = left < kPagePositions - in_page ? in_page + left : kPagePositions;
+    const float* weights = e + (p - in_page);
+    p += page_end - in_page;
+    for (size_t q = in_page; q < page_end; ++q) {
+      F32 values[kVectors];
 #pragma GCC unroll 4
-    for (size_t j = 0; j < kVectors; ++j) {
-      values[j] = v.get(p % kPagePositions, c + j * kLanes, count);
-    }
+      for (size_t j = 0; j < kVectors; ++j) values[j] = v.get(q, c + j * kLanes, count);
 #pragma GCC unroll 16
-    for (size_t i = 0; i < kN; ++i) {
-      const F32 weight = splat(e[i * kAttendPositions + p]);
+      for (size_t i = 0; i < kN; ++i) {
+        const F32 weight = splat(weights[i * kAttendPositions + q]);
 #pragma GCC unroll 4
-      for (size_t j = 0; j < kVectors; ++j) acc[i][j] = acc[i][j] + weight * values[j];
+        for (size_t j = 0; j < kVectors; ++j) acc[i][j] = acc[i][j] + weight * values[j];
+      }
     }
   }
   for (size_t i = 0; i < kN; ++i) {

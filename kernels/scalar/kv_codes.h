@@ -20,8 +20,9 @@ inline int32_t code_at(const void* page, size_t n_rows, size_t row, size_t i) {
   if constexpr (kBits == 8) {
     return static_cast<int8_t>(rows[row * 32 + i]);
   } else if constexpr (kBits == 6) {
-    const int32_t byte = rows[n_rows * 16 + row / 2 * 16 + i % 16];
-    return nibble_at(rows, row, i) * 4 + (byte >> (row % 2 * 4 + i / 16 * 2) & 3);
+    const size_t half = (n_rows + 1) / 2;
+    const int32_t byte = rows[n_rows * 16 + row % half * 16 + i % 16];
+    return nibble_at(rows, row, i) * 4 + (byte >> (row / half * 4 + i / 16 * 2) & 3);
   } else {
     return nibble_at(rows, row, i);
   }
@@ -41,8 +42,9 @@ inline void put_code(size_t bits, void* page, size_t n_rows, size_t row, size_t 
     put_nibble(rows, row, i, code);
   } else {
     put_nibble(rows, row, i, code >> 2);
-    uint8_t& byte = rows[n_rows * 16 + row / 2 * 16 + i % 16];
-    const size_t shift = row % 2 * 4 + i / 16 * 2;
+    const size_t half = (n_rows + 1) / 2;
+    uint8_t& byte = rows[n_rows * 16 + row % half * 16 + i % 16];
+    const size_t shift = row / half * 4 + i / 16 * 2;
     byte = static_cast<uint8_t>((byte & ~(3 << shift)) | (code & 3) << shift);
   }
 }

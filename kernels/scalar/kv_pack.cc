@@ -71,7 +71,7 @@ void pack_values(size_t bits, const float* v, size_t head_dim, size_t position, 
       s = refined_scale(x, n, codes, s);
       codes_of(x, n, widen_f16(s), 0.0f, lowest, highest, codes);
     }
-    const size_t row = position * n_groups + g;
+    const size_t row = g * kPagePositions + position;
     for (size_t i = 0; i < kGroup; ++i) put_code(bits, page, n_rows, row, i, codes[i]);
     put_f16(page, KvCodeBytes(bits, n_rows), g * kPagePositions + position, s);
   }

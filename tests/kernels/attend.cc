@@ -84,8 +84,9 @@ int code(const void* page, size_t bits, size_t n_rows, size_t row, size_t i) {
   const int nibble = i < 16 ? bytes[row * 16 + i] & 15 : bytes[row * 16 + i - 16] >> 4;
   const int high = nibble < 8 ? nibble : nibble - 16;
   if (bits == 4) return high;
-  const int low = bytes[n_rows * 16 + row / 2 * 16 + i % 16];
-  return 4 * high + (low >> (4 * (row % 2) + 2 * (i / 16)) & 3);
+  const size_t half = (n_rows + 1) / 2;
+  const int low = bytes[n_rows * 16 + row % half * 16 + i % 16];
+  return 4 * high + (low >> (4 * (row / half) + 2 * (i / 16)) & 3);
 }
 
 double key(const Kind& kind, const AttendArgs& a, size_t p, size_t c) {
@@ -104,7 +105,7 @@ double value(const Kind& kind, const AttendArgs& a, size_t p, size_t c) {
   const size_t n_groups = KvGroups(a.head_dim), n_rows = 32 * n_groups, g = c / 32;
   const void* scales = static_cast<const char*>(page) + KvCodeBytes(kind.bits, n_rows);
   return element(scales, 16, g * 32 + p % 32) *
-         code(page, kind.bits, n_rows, p % 32 * n_groups + g, c % 32);
+         code(page, kind.bits, n_rows, g * 32 + p % 32, c % 32);
 }
 
 // A block with one page after the other, each between guards; what no query sees is NaN (but for

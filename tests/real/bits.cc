@@ -160,9 +160,14 @@ int main(int argc, char** argv) {
     Ids ids;
     for (size_t i = 0; i < n; ++i) ids.push_back(static_cast<int32_t>((i * 7919 + 13) % 30000));
     bool same = true;
-    for (const int32_t kv : {KRAFLA_KV_F16, KRAFLA_KV_F32}) {
-      std::printf("%s, %zu tokens, %s KV\n", argv[1], n, kv == KRAFLA_KV_F32 ? "f32" : "f16");
-      same = Comparison(argv[1], ids, kv).Run() && same;
+    struct Cache {
+      int32_t kv;
+      const char* name;
+    };
+    for (const Cache& cache : {Cache{KRAFLA_KV_F16, "f16"}, Cache{KRAFLA_KV_F32, "f32"},
+                               Cache{KRAFLA_KV_Q8, "q8"}, Cache{KRAFLA_KV_K4V4, "k4v4"}}) {
+      std::printf("%s, %zu tokens, %s KV\n", argv[1], n, cache.name);
+      same = Comparison(argv[1], ids, cache.kv).Run() && same;
     }
     return same ? 0 : 1;
   } catch (const std::exception& error) {

@@ -25,6 +25,10 @@ constexpr Kind kKinds[] = {
     {"qwen3", Format::kQ4, KvType::kF32},
     {"gemma3", Format::kQ8, KvType::kF16},
     {"variants/mistral_window_41", Format::kQ8, KvType::kF32},
+    {"smollm2", Format::kQ8, KvType::kQ8},
+    {"llama_odd", Format::kQ4, KvType::kK6V6},
+    {"qwen2", Format::kF32, KvType::kK4V4},
+    {"variants/mistral_window_41", Format::kQ8, KvType::kK8V4},
 };
 
 class Random {

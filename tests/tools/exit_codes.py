@@ -52,7 +52,7 @@ class ExitCodes(unittest.TestCase):
             for value in [*hostile, "-5", "1.5", "99999999999999999999999"]:
                 self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
         self.refused(2, "ml_run", model, "-p", "x", "-n", "-2", says=("-n", '"-2"', "from -1"))
-        self.refused(2, "ml_run", model, "-p", "x", "--kv", "q8", says="not supported")
+        self.refused(2, "ml_run", model, "-p", "x", "--kv", "q5", says="want")
         self.refused(2, "ml_run", model, "-p", "x", "--chat", "bogus", says="want")
 
     def test_prompts_that_do_not_fit(self):

@@ -99,7 +99,8 @@ class Pipes(unittest.TestCase):
         self.assertEqual((process.wait(), errors), (1, ""))
 
     def test_other_kv(self):
-        self.reply("-p", "x", "-n", "4", "--kv", "f32")
+        for kv in ("f32", "q8", "k8v4", "k6v6", "k4v4"):
+            self.reply("-p", "x", "-n", "4", "--kv", kv)
 
 
 class JsonLines(unittest.TestCase):
