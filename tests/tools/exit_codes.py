@@ -30,7 +30,7 @@ class ExitCodes(unittest.TestCase):
         model = self.models["chat.mlb"]
         self.refused(2, "ml_run", says="MODEL")
         self.refused(2, "ml_eval", says="command")
-        self.refused(2, "ml_eval", "drift", model, says="drift")
+        self.refused(2, "ml_eval", "drift", model, says="--ref")
         self.refused(2, "ml_convert", "hf", model, says="OUT.mlb")
         self.refused(2, "ml_run", model, "--bogus", says="--bogus")
         self.refused(2, "ml_run", model, "stray", "-p", "x", says="stray")
