@@ -24,7 +24,8 @@ struct QuantisedValues {
   static float product(const void* page, size_t head_dim, size_t p, size_t c, float e) {
     const size_t n_groups = KvGroups(head_dim), n_rows = kPagePositions * n_groups, g = c / 32;
     const auto* scales = static_cast<const char*>(page) + KvCodeBytes(kBits, n_rows);
-    const auto code = static_cast<float>(code_at<kBits>(page, n_rows, g * kPagePositions + p, c % 32));
+    const auto code =
+        static_cast<float>(code_at<kBits>(page, n_rows, g * kPagePositions + p, c % 32));
     return e * f16_at(scales, g * kPagePositions + p) * code;
   }
 };
