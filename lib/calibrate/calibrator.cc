@@ -65,7 +65,7 @@ Status Calibrator::MakeText(const CalibrationText& text) {
   for (const std::vector<int32_t>& sequence : text_) {
     const auto n = static_cast<int64_t>(sequence.size());
     KRAFLA_ASSIGN_OR_RETURN(State state, State::Create(runtime_->memory(), shape.kv(KvType::kF32),
-                                                       shape.recurrent_bytes, n, n));
+                                                       shape.recurrent_bytes, n, n, n));
     states_.push_back(std::move(state));
   }
   KRAFLA_ASSIGN_OR_RETURN(

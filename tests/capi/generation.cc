@@ -199,6 +199,7 @@ TEST_CASE("the library's own thread gives the same through polled events") {
     sampler.reset();
     Reply reply;
     int64_t prompt = 0;
+    event.kind = 0;  // not the last round's end
     do {
       const int32_t code = krafla_session_poll(session.get(), &event, round == 0 ? -1 : 1000);
       if (code == KRAFLA_PAUSED) continue;
