@@ -59,6 +59,13 @@ StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
   if (given.q8 != nullptr) {
     KRAFLA_ASSIGN_OR_RETURN(options.q8, ParseClassList(given.q8));
   }
+  if (given.solver != nullptr) {
+    const std::string_view name = given.solver;
+    if (name != "ls" && name != "hqq") {
+      return ArgumentError("krafla_convert_options: solver: got \"{}\", want ls or hqq", name);
+    }
+    if (name == "hqq") options.solver = AffineSolver::kHqq;
+  }
   if (given.threads < 0) {
     return ArgumentError("krafla_convert_options: threads: got {}, want 0 or more", given.threads);
   }

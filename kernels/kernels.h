@@ -34,6 +34,14 @@ inline constexpr size_t kAttendPositions = 256;  // positions of an attention bl
 // n - 8.
 inline constexpr size_t kTileBlockQ8 = 32 + 512;
 inline constexpr size_t kTileBlockQ4 = 32 + 256;
+// Affine formats, a value is s * code + m: a group of 32 or 64 k (1 or 2 blocks) has 16 f16 s, 16
+// f16 m, then its blocks' codes. q4a: a block as of q4, a nibble n stands for n. q6a: the low 4
+// bits so, then 2 groups of 64 bytes with the high 2 bits: bits 2i, 2i + 1 of a byte of group j are
+// those of k = 16j + 4i .. 16j + 4i + 3. q8a: a block as of q8.
+inline constexpr size_t kAffineScales = 64;
+inline constexpr size_t kCodesQ4A = 256;
+inline constexpr size_t kCodesQ6A = 384;
+inline constexpr size_t kCodesQ8A = 512;
 
 // 32 activations of one row: x ~ d * q, q in [-127, 127], sum = sum of q.
 struct ActBlock {
@@ -105,6 +113,17 @@ void matmul_q8(const void* w, size_t tile_begin, size_t tile_end, size_t n_block
                const ActBlock* x, size_t n_tokens, float* y, size_t ldy);
 void matmul_q4(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
                const ActBlock* x, size_t n_tokens, float* y, size_t ldy);
+// Affine: the same, a tile having n_blocks blocks in groups, the last one whole;
+//   acc = acc + (float(isum_b) * (f32(s) * x.d) + f32(m) * (float(x.sum) * x.d)).
+#define KRAFLA_MATMUL_AFFINE(format)                                                       \
+  void matmul_##format(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks, \
+                       const ActBlock* x, size_t n_tokens, float* y, size_t ldy)
+KRAFLA_MATMUL_AFFINE(q4a);    // groups of 32
+KRAFLA_MATMUL_AFFINE(q4a64);  // groups of 64
+KRAFLA_MATMUL_AFFINE(q6a);
+KRAFLA_MATMUL_AFFINE(q6a64);
+KRAFLA_MATMUL_AFFINE(q8a);
+KRAFLA_MATMUL_AFFINE(q8a64);
 // Plain: tile i at w + i * k * 16 elements, laid out [k][16]; x[t * ldx + j];
 //   acc = 0; for j ascending: acc = acc + f32(w) * x.
 void matmul_f32(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x,
@@ -114,9 +133,16 @@ void matmul_f16(const void* w, size_t tile_begin, size_t tile_end, size_t k, con
 void matmul_bf16(const void* w, size_t tile_begin, size_t tile_end, size_t k, const float* x,
                  size_t ldx, size_t n_tokens, float* y, size_t ldy);
 
-// Row `row` of a tiled matrix, dequantised: y[j], j < k; q: f32(scale) * float(code).
+// Row `row` of a tiled matrix, dequantised: y[j], j < k; q: f32(scale) * float(code); affine:
+// f32(s) * float(code) + f32(m).
 void get_row_q8(const void* w, size_t k, size_t row, float* y);
 void get_row_q4(const void* w, size_t k, size_t row, float* y);
+void get_row_q4a(const void* w, size_t k, size_t row, float* y);
+void get_row_q4a64(const void* w, size_t k, size_t row, float* y);
+void get_row_q6a(const void* w, size_t k, size_t row, float* y);
+void get_row_q6a64(const void* w, size_t k, size_t row, float* y);
+void get_row_q8a(const void* w, size_t k, size_t row, float* y);
+void get_row_q8a64(const void* w, size_t k, size_t row, float* y);
 void get_row_f32(const void* w, size_t k, size_t row, float* y);
 void get_row_f16(const void* w, size_t k, size_t row, float* y);
 void get_row_bf16(const void* w, size_t k, size_t row, float* y);

@@ -22,7 +22,8 @@ typedef struct krafla_convert_options {
   int32_t unused;
   const char *input;  /* paths and names here are terminated UTF-8 */
   const char *output; /* written under a temporary name, synced, renamed; never the input */
-  const char *wtype;  /* "f32" "bf16" "f16" "q8" "q4"; NULL: "q8" */
+  const char *wtype;  /* "f32" "bf16" "f16" "q8" "q4", affine "q4a" "q6a" "q8a" (groups of 32)
+                       * "q4a64" "q6a64" "q8a64"; NULL: "q8" */
   /* Comma-separated exceptions kept at q8: q k v o gate up down embed head; NULL: none. */
   const char *q8;
   /* In bytes written; non-zero: KRAFLA_E_CALLBACK. */
@@ -50,11 +51,13 @@ typedef struct krafla_convert_options {
   int32_t has_calib_seed;
   int32_t unused3;
   const char *calib; /* a path; NULL: none */
+  /* How q4a, q6a and q8a find scale and zero: "ls" (least squares) or "hqq"; NULL: "ls". */
+  const char *solver;
 } krafla_convert_options;
 #define KRAFLA_CONVERT_OPTIONS_INIT                                                                \
   {                                                                                                \
     sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, \
-        0, 0, 0, 0, NULL                                                                           \
+        0, 0, 0, 0, NULL, NULL                                                                     \
   }
 
 /* Only a complete file appears under the output's name. Returns also KRAFLA_E_IO, KRAFLA_E_FILE,

@@ -7,12 +7,14 @@ namespace {
 
 struct Q4 {
   using Dot = DotU4;
+  static constexpr size_t kBlocks = 1;
+  static constexpr bool kAffine = false;
   static constexpr size_t kBytes = kTileBlockQ4;
   static constexpr int32_t kOffset = 8;
-  static I32 codes(const uint8_t* block, size_t group, size_t part) {
-    const I32 pairs = load_int(block + 32 + group / 2 * 64 + part * kLanes * 4);
+  static I32 codes(const uint8_t* block, size_t, size_t quad, size_t part) {
+    const I32 pairs = load_int(block + 32 + quad / 2 * 64 + part * kLanes * 4);
     const I32 low = splat_int(0x0f0f0f0f);
-    return group % 2 == 0 ? pairs & low : shift_right<4>(pairs) & low;
+    return quad % 2 == 0 ? pairs & low : shift_right<4>(pairs) & low;
   }
 };
 

@@ -7,10 +7,12 @@ namespace {
 
 struct Q8 {
   using Dot = DotI8;
+  static constexpr size_t kBlocks = 1;
+  static constexpr bool kAffine = false;
   static constexpr size_t kBytes = kTileBlockQ8;
   static constexpr int32_t kOffset = Dot::kOffset;
-  static I32 codes(const uint8_t* block, size_t group, size_t part) {
-    return load_int(block + 32 + group * 64 + part * kLanes * 4);
+  static I32 codes(const uint8_t* block, size_t, size_t quad, size_t part) {
+    return load_int(block + 32 + quad * 64 + part * kLanes * 4);
   }
 };
 

@@ -12,12 +12,13 @@ namespace {
 
 constexpr size_t kGroups = kBlock / 4;  // groups of 4 consecutive k in a block
 
-// Format: kBytes of a tile-block; Dot, the integer product of vec.h; codes(block, group, part), as
-// bytes of lanes; kOffset, what unpacking has added to each code. kPartsTogether vectors of rows
-// are summed at a time; where that is not all of a tile, the activations of a block are prepared
-// first, once for all of them.
+// Format: kBytes of a group of kBlocks blocks that share scales; Dot, the integer product of vec.h;
+// codes(group, block in it, quad, part), as bytes of lanes; kOffset, what unpacking has added to
+// each code; kAffine: a second row of scales takes the sums of activations. kPartsTogether vectors
+// of rows are summed at a time; where that is not all of a tile, the activations of a block are
+// prepared first, once for all of them.
 template <class Format, size_t kTokens>
-inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_blocks,
+inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* x, size_t n_blocks,
                          F32 (&acc)[kTokens][kParts]) {
   using Dot = typename Format::Dot;
   constexpr bool kStaged = kPartsTogether < kParts;
@@ -52,7 +53,7 @@ inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_block
       typename Dot::Codes codes[kPartsTogether];
 #pragma GCC unroll 4
       for (size_t p = 0; p < kPartsTogether; ++p) {
-        codes[p] = Dot::prepare(Format::codes(block, g, first + p));
+        codes[p] = Dot::prepare(Format::codes(block, in_group, g, first + p));
       }
 #pragma GCC unroll 16
       for (size_t t = 0; t < kTokens; ++t) {
@@ -67,10 +68,19 @@ inline void matmul_block(const uint8_t* block, const ActBlock* x, size_t n_block
     for (size_t p = 0; p < kPartsTogether; ++p) {
       const uint8_t* scales = block + 2 * kLanes * (first + p);
       const F32 scale = load_f16(reinterpret_cast<const uint16_t*>(scales));
+      [[maybe_unused]] F32 zero;
+      if constexpr (Format::kAffine) {
+        zero = load_f16(reinterpret_cast<const uint16_t*>(scales + kAffineScales / 2));
+      }
 #pragma GCC unroll 16
       for (size_t t = 0; t < kTokens; ++t) {
         const F32 sum = to_float(Dot::total(sums[t][p], offset_of(t)));
-        acc[t][first + p] = acc[t][first + p] + sum * (scale * scale_of(t));
+        F32 term = sum * (scale * scale_of(t));
+        if constexpr (Format::kAffine) {
+          const ActBlock& xb = x[t * n_blocks];
+          term = term + zero * splat(static_cast<float>(xb.sum) * xb.d);
+        }
+        acc[t][first + p] = acc[t][first + p] + term;
       }
     }
   }
@@ -85,11 +95,14 @@ template <class Format, size_t kTokens>
     for (F32& part : row) part = splat(0.0f);
   }
   for (size_t b = 0; b < n_blocks; ++b) {
-    const uint8_t* block = tile + b * Format::kBytes;
+    const size_t in_group = b % Format::kBlocks;
+    const uint8_t* group = tile + b / Format::kBlocks * Format::kBytes;
     if (kTokens == 1) {
-      for (size_t i = 0; i < Format::kBytes; i += 64) prefetch(block + kPrefetchBytes + i);
+      constexpr size_t kBytes = Format::kBytes / Format::kBlocks;
+      const uint8_t* ahead = group + in_group * kBytes + kPrefetchBytes;
+      for (size_t i = 0; i < kBytes; i += 64) prefetch(ahead + i);
     }
-    matmul_block<Format, kTokens>(block, x + b, n_blocks, acc);
+    matmul_block<Format, kTokens>(group, in_group, x + b, n_blocks, acc);
   }
   for (size_t t = 0; t < kTokens; ++t) {
     for (size_t p = 0; p < kParts; ++p) store(y + t * ldy + p * kLanes, acc[t][p]);
@@ -112,8 +125,9 @@ inline void matmul_rest(const uint8_t* tile, size_t n_blocks, const ActBlock* x,
 template <class Format>
 inline void matmul_quant(const void* w, size_t tile_begin, size_t tile_end, size_t n_blocks,
                          const ActBlock* x, size_t n_tokens, float* y, size_t ldy) {
+  const size_t n_groups = (n_blocks + Format::kBlocks - 1) / Format::kBlocks;
   for (size_t i = tile_begin; i < tile_end; ++i) {
-    const uint8_t* tile = static_cast<const uint8_t*>(w) + i * n_blocks * Format::kBytes;
+    const uint8_t* tile = static_cast<const uint8_t*>(w) + i * n_groups * Format::kBytes;
     float* out = y + i * kTileRows;
     size_t t = 0;
     for (; t + kGemmTokens <= n_tokens; t += kGemmTokens) {

@@ -1,8 +1,8 @@
 // See feedback.h. With H = T' T the loss of a row with errors e = w - w' is the sum over k of
 // (T[k][k] d_k)^2, d_k being the rounding error of the value w_k + sum over j < k of
 // T[k][j] e_j / T[k][k] that column k should have by then. Tiles of 16 rows are independent; their
-// rows are lanes. A block's scale is the best of 19 by that loss itself, each tried by rounding the
-// whole block with it.
+// rows are lanes. The scale of a group is the best of 19 by that loss itself, scale and zero of an
+// affine one the best of 9, each tried by rounding the whole group with it.
 #include "lib/calibrate/feedback.h"
 
 #include <algorithm>
@@ -11,8 +11,9 @@
 #include <vector>
 
 #include "kernels/kernels.h"
-#include "lib/calibrate/lanes.h"
+#include "lib/quant/affine.h"
 #include "lib/quant/half.h"
+#include "lib/quant/lanes.h"
 #include "lib/quant/pack.h"
 
 namespace krafla {
@@ -21,37 +22,64 @@ namespace {
 constexpr size_t kTilesTogether = 4;  // that share the reading of T
 constexpr float kMaxF16 = 65504.0f;
 
-// A block's columns of T: what couples them, and the weight of each rounding error.
-struct BlockFactor {
-  size_t n;
-  float coupling[kBlock][kBlock];  // [k][j] = T[k][j] / T[k][k], j < k
-  float inverse[kBlock];           // 1 / T[k][k]
-  float weight[kBlock];            // T[k][k]^2
-};
-
-BlockFactor FactorOf(const Gram& factor, size_t begin) {
-  BlockFactor block = {};
-  block.n = std::min(kBlock, factor.n() - begin);
-  for (size_t k = 0; k < block.n; ++k) {
-    const float* row = factor.row(begin + k) + begin;
-    block.inverse[k] = 1 / row[k];
-    block.weight[k] = row[k] * row[k];
-    for (size_t j = 0; j < k; ++j) block.coupling[k][j] = row[j] * block.inverse[k];
-  }
-  return block;
+// Codes low .. high, values s * code + m; m is 0 where the format has none.
+AffineFormat GroupOf(Format format) {
+  return format == Format::kQ4 ? AffineFormat{kBlock, -8, 7} : AffineOf(format);
 }
 
-struct BlockValues {
-  Lanes original[kBlock];
-  Lanes base[kBlock];    // with the errors of the blocks before
-  Lanes errors[kBlock];  // original - value
-  Lanes codes[kBlock];
+// A group's columns of T: what couples them, and the weight of each rounding error.
+struct GroupFactor {
+  size_t n;
+  float coupling[kMaxGroup][kMaxGroup];  // [k][j] = T[k][j] / T[k][k], j < k
+  float inverse[kMaxGroup];              // 1 / T[k][k]
+  Lanes weight[kMaxGroup];               // T[k][k]^2
 };
 
-Lanes Target(const BlockFactor& factor, const BlockValues& values, size_t k) {
+void FillFactor(const Gram& gram, size_t begin, size_t n, GroupFactor* factor) {
+  factor->n = n;
+  for (size_t k = 0; k < n; ++k) {
+    const float* row = gram.row(begin + k) + begin;
+    factor->inverse[k] = 1 / row[k];
+    factor->weight[k] = Lanes{} + row[k] * row[k];
+    for (size_t j = 0; j < k; ++j) factor->coupling[k][j] = row[j] * factor->inverse[k];
+  }
+}
+
+struct GroupValues {
+  Lanes original[kMaxGroup];
+  Lanes base[kMaxGroup];    // with the errors of the groups before
+  Lanes errors[kMaxGroup];  // original - value
+  Lanes codes[kMaxGroup];
+};
+
+Lanes Target(const GroupFactor& factor, const GroupValues& values, size_t k) {
   Lanes target = values.base[k];
   for (size_t j = 0; j < k; ++j) target += factor.coupling[k][j] * values.errors[j];
   return target;
+}
+
+// Rounds the group with these scales; the loss of each row.
+Lanes Round(const AffineFormat& format, const GroupFactor& factor, const AffineScales& scales,
+            GroupValues* values) {
+  Lanes loss = {};
+  for (size_t k = 0; k < factor.n; ++k) {
+    const Lanes target = Target(factor, *values, k);
+    const Lanes code = AffineCode(format, scales, target);
+    const Lanes value = code * scales.s + scales.m;
+    const Lanes off = target - value;
+    loss += factor.weight[k] * (off * off);
+    values->codes[k] = code;
+    values->errors[k] = values->original[k] - value;
+  }
+  return loss;
+}
+
+// What the columns should be if none of this group were rounded.
+void Compensated(const GroupFactor& factor, GroupValues* values, Lanes out[kMaxGroup]) {
+  for (size_t k = 0; k < factor.n; ++k) {
+    out[k] = Target(factor, *values, k);
+    values->errors[k] = values->original[k] - out[k];
+  }
 }
 
 Lanes RoundedToF16(Lanes x) {
@@ -61,71 +89,58 @@ Lanes RoundedToF16(Lanes x) {
   return x;
 }
 
-Lanes InverseOf(const Lanes& scale) { return scale != 0.0f ? 1.0f / scale : Lanes{}; }
-
-// Rounds the block with this scale; the loss of each row.
-Lanes Round(const BlockFactor& factor, const Lanes& scale, BlockValues* values) {
-  const Lanes inverse = InverseOf(scale);
-  Lanes loss = {};
-  for (size_t k = 0; k < factor.n; ++k) {
-    const Lanes target = Target(factor, *values, k);
-    const Lanes code = RoundLanes(ClampLanes(target * inverse, -8, 7));
-    const Lanes value = code * scale;
-    const Lanes off = target - value;
-    loss += factor.weight[k] * (off * off);
-    values->codes[k] = code;
-    values->errors[k] = values->original[k] - value;
-  }
-  return loss;
-}
-
-// What the columns should be if none of this block were rounded.
-void Compensated(const BlockFactor& factor, BlockValues* values, Lanes out[kBlock]) {
-  for (size_t k = 0; k < factor.n; ++k) {
-    out[k] = Target(factor, *values, k);
-    values->errors[k] = values->original[k] - out[k];
-  }
-}
-
 // Least-squares scale of x rounded with an inverse scale.
-Lanes FittedScale(const BlockFactor& factor, const Lanes x[kBlock], const Lanes& inverse) {
+Lanes FittedScale(const AffineFormat& format, const GroupFactor& factor, const Lanes* x,
+                  const Lanes& inverse) {
   Lanes xq = {};
   Lanes qq = {};
   for (size_t k = 0; k < factor.n; ++k) {
-    const Lanes q = RoundLanes(ClampLanes(x[k] * inverse, -8, 7));
+    const Lanes q = RoundLanes(ClampLanes(x[k] * inverse, format.low, format.high));
     const Lanes wq = factor.weight[k] * q;
     xq += wq * x[k];
     qq += wq * q;
   }
-  return qq > 0.0f ? xq / qq : Lanes{};
+  return qq > 0.0f ? RoundedToF16(xq / qq) : Lanes{};
 }
 
-Lanes BestScale(const BlockFactor& factor, BlockValues* values) {
-  Lanes x[kBlock];
-  Compensated(factor, values, x);
+// -1 / the element of the largest magnitude; 0 below f16's smallest scale.
+Lanes PerMax(const Lanes* x, size_t n) {
   Lanes largest = {};
   Lanes max = {};
-  for (size_t k = 0; k < factor.n; ++k) {
+  for (size_t k = 0; k < n; ++k) {
     const Lanes magnitude = x[k] < 0.0f ? -x[k] : x[k];
     max = magnitude > largest ? x[k] : max;
     largest = magnitude > largest ? magnitude : largest;
   }
-  // A scale below f16's smallest would be zero.
-  const Lanes per_max = largest > 0x1p-24f ? -1.0f / max : Lanes{};
-  Lanes best = {};
+  return largest > 0x1p-24f ? -1.0f / max : Lanes{};
+}
+
+AffineScales BestScales(Format format, const GroupFactor& factor, GroupValues* values) {
+  const AffineFormat group = GroupOf(format);
+  Lanes x[kMaxGroup];
+  Compensated(factor, values, x);
+  const bool symmetric = format == Format::kQ4;
+  const Lanes per_max = symmetric ? PerMax(x, factor.n) : Lanes{};
+  AffineScales best = {};
   Lanes best_loss = {};
-  for (int step = -9; step <= 9; ++step) {
-    const Lanes inverse = (8 + 0.1f * static_cast<float>(step)) * per_max;
-    const Lanes scale = RoundedToF16(FittedScale(factor, x, inverse));
-    const Lanes loss = Round(factor, scale, values);
-    const auto better = step == -9 ? loss == loss : loss < best_loss;
-    best = better ? scale : best;
+  for (int i = 0; i < (symmetric ? 19 : kAffineStarts); ++i) {
+    AffineScales scales = {};
+    if (symmetric) {
+      const Lanes inverse = (7.1f + 0.1f * static_cast<float>(i)) * per_max;
+      scales.s = FittedScale(group, factor, x, inverse);
+    } else {
+      scales = FitAffineFrom(group, i, x, factor.weight, factor.n);
+    }
+    const Lanes loss = Round(group, factor, scales, values);
+    const auto better = i == 0 ? loss == loss : loss < best_loss;
+    best.s = better ? scales.s : best.s;
+    best.m = better ? scales.m : best.m;
     best_loss = better ? loss : best_loss;
   }
   return best;
 }
 
-void StoreQ4(const BlockValues& values, const Lanes& scale, unsigned char* block) {
+void StoreQ4(const GroupValues& values, const Lanes& scale, unsigned char* block) {
   for (size_t r = 0; r < kTileRows; ++r) {
     int8_t q[kBlock];
     for (size_t k = 0; k < kBlock; ++k) q[k] = static_cast<int8_t>(values.codes[k][r]);
@@ -134,48 +149,57 @@ void StoreQ4(const BlockValues& values, const Lanes& scale, unsigned char* block
 }
 
 struct Job {
-  const Gram& factor;
+  Format format;
+  const Gram& gram;
   size_t n_tiles;
   float* weights;
   unsigned char* tiles;
   std::vector<float>* errors;  // one a thread: [kTilesTogether][n][16]
 };
 
-void QuantizeBlock(const Job& job, size_t begin, const BlockFactor& factor, size_t tile,
+void QuantizeGroup(const Job& job, size_t begin, const GroupFactor& factor, size_t tile,
                    float* errors) {
-  const size_t n = job.factor.n();
-  float carried[kBlock * kTileRows] = {};
+  const size_t n = job.gram.n();
+  float carried[kMaxGroup * kTileRows] = {};
   if (begin > 0) {
-    kernels::matmul_f32(errors, 0, 1, begin, job.factor.row(begin), job.factor.ld(), factor.n,
-                        carried, kTileRows);
+    kernels::matmul_f32(errors, 0, 1, begin, job.gram.row(begin), job.gram.ld(), factor.n, carried,
+                        kTileRows);
   }
   float* weights = job.weights + tile * n * kTileRows + begin * kTileRows;
-  BlockValues values = {};
+  GroupValues values = {};
   for (size_t k = 0; k < factor.n; ++k) {
     values.original[k] = LoadLanes(weights + k * kTileRows);
     values.base[k] = values.original[k] + factor.inverse[k] * LoadLanes(carried + k * kTileRows);
   }
-  const Lanes scale = BestScale(factor, &values);
-  Round(factor, scale, &values);
+  const AffineScales scales = BestScales(job.format, factor, &values);
+  const AffineFormat group = GroupOf(job.format);
+  Round(group, factor, scales, &values);
   for (size_t k = 0; k < factor.n; ++k) {
     StoreLanes(errors + (begin + k) * kTileRows, values.errors[k]);
-    StoreLanes(weights + k * kTileRows, values.codes[k] * scale);
+    StoreLanes(weights + k * kTileRows, values.codes[k] * scales.s + scales.m);
   }
-  const size_t n_blocks = (n + kBlock - 1) / kBlock;
-  StoreQ4(values, scale, job.tiles + (tile * n_blocks + begin / kBlock) * kTileBlockQ4);
+  unsigned char* at = job.tiles + tile * TileBytes(job.format, n) +
+                      begin / group.group * TileBytes(job.format, group.group);
+  if (job.format == Format::kQ4) {
+    StoreQ4(values, scales.s, at);
+  } else {
+    StoreGroup(job.format, scales, values.codes, factor.n, at);
+  }
 }
 
 void QuantizeTiles(void* context, size_t first, size_t last, size_t thread) {
   const Job& job = *static_cast<const Job*>(context);
-  const size_t n = job.factor.n();
+  const size_t n = job.gram.n();
+  const size_t width = GroupOf(job.format).group;
   float* errors = job.errors[thread].data();
-  for (size_t group = first; group < last; ++group) {
-    const size_t tile = group * kTilesTogether;
+  GroupFactor factor;
+  for (size_t i = first; i < last; ++i) {
+    const size_t tile = i * kTilesTogether;
     const size_t n_tiles = std::min(kTilesTogether, job.n_tiles - tile);
-    for (size_t begin = 0; begin < n; begin += kBlock) {
-      const BlockFactor factor = FactorOf(job.factor, begin);
-      for (size_t i = 0; i < n_tiles; ++i) {
-        QuantizeBlock(job, begin, factor, tile + i, errors + i * n * kTileRows);
+    for (size_t begin = 0; begin < n; begin += width) {
+      FillFactor(job.gram, begin, std::min(width, n - begin), &factor);
+      for (size_t t = 0; t < n_tiles; ++t) {
+        QuantizeGroup(job, begin, factor, tile + t, errors + t * n * kTileRows);
       }
     }
   }
@@ -183,7 +207,7 @@ void QuantizeTiles(void* context, size_t first, size_t last, size_t thread) {
 
 }  // namespace
 
-bool HasFeedback(Format format) { return format == Format::kQ4; }
+bool HasFeedback(Format format) { return GroupOf(format).group != 0; }
 
 Status QuantizeWithFeedback(Format format, const Gram& factor, size_t rows, float* weights,
                             void* tiles, ThreadPool& pool) {
@@ -194,7 +218,7 @@ Status QuantizeWithFeedback(Format format, const Gram& factor, size_t rows, floa
   std::vector<std::vector<float>> errors(pool.size(),
                                          std::vector<float>(kTilesTogether * n * kTileRows));
   const size_t n_tiles = (rows + kTileRows - 1) / kTileRows;
-  Job job{factor, n_tiles, weights, static_cast<unsigned char*>(tiles), errors.data()};
+  Job job{format, factor, n_tiles, weights, static_cast<unsigned char*>(tiles), errors.data()};
   pool.Run((n_tiles + kTilesTogether - 1) / kTilesTogether, 1, QuantizeTiles, &job);
   return OkStatus();
 }

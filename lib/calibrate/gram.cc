@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "kernels/kernels.h"
-#include "lib/calibrate/lanes.h"
+#include "lib/quant/lanes.h"
 
 namespace krafla {
 namespace {

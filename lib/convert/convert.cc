@@ -66,8 +66,8 @@ uint64_t SourceFingerprint(const Import& import, const std::vector<PlannedTensor
   }
   for (const PlannedTensor& planned : plan) {
     const CheckpointTensor& source = *planned.source;
-    text += FormatText("{} {} {} {} {}\n", source.name, source.file->name(), source.type_name,
-                       source.offset, source.bytes);
+    text += FormatText("{} {} {} {} {} {}\n", source.name, source.file->name(), source.type_name,
+                       source.offset, source.bytes, static_cast<int>(planned.solver));
   }
   return ChecksumOf(text.data(), text.size());
 }
@@ -118,8 +118,9 @@ Status WriteTensors(const ConvertOptions& options, const Import& import,
 }
 
 Status WriteModel(const ConvertOptions& options, Import* import) {
-  KRAFLA_ASSIGN_OR_RETURN(const std::vector<PlannedTensor> plan,
+  KRAFLA_ASSIGN_OR_RETURN(std::vector<PlannedTensor> plan,
                           PlanTensors(import, options.wtype, options.q8));
+  for (PlannedTensor& planned : plan) planned.solver = options.solver;
   MlbWriter writer;
   for (MetaEntry& entry : ConfigToMetadata(import->config)) writer.AddMetadata(std::move(entry));
   writer.AddMetadata({"convert.source", std::string(import->format())});

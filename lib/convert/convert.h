@@ -42,6 +42,7 @@ struct ConvertOptions {
   std::string out;
   Format wtype = Format::kQ8;   // of every matrix
   std::vector<TensorClass> q8;  // except these, which are q8 (ParseClassList)
+  AffineSolver solver = AffineSolver::kLeastSquares;
   CalibrationOptions calibration;
   ConvertProgress progress = nullptr;
   void* user = nullptr;

@@ -1,5 +1,5 @@
-// Q8_0 and Q4_0 blocks go into q8 and q4 tiles as they are, 16-bit floats into tiles of their own
-// kind too; all else passes through f32.
+// Q8_0 and Q4_0 blocks go into q8 and q4 tiles as they are, GGUF's affine blocks into q4a and q6a,
+// 16-bit floats into tiles of their own kind; all else passes through f32.
 #include "lib/convert/make_tiles.h"
 
 #include <algorithm>
@@ -14,6 +14,22 @@ bool KeepsBlocks(const PlannedTensor& planned) {
   const SourceType type = planned.source->type;
   return (planned.format == Format::kQ8 && type == SourceType::kQ8_0) ||
          (planned.format == Format::kQ4 && type == SourceType::kQ4_0);
+}
+
+// Blocks of 32 with scale and offset whose codes the format has room for.
+bool KeepsAffine(const PlannedTensor& planned) {
+  const int bits = AffineBits(planned.source->type);
+  return bits != 0 && planned.spec.cols % kBlock == 0 &&
+         ((planned.format == Format::kQ4A && bits == 4) || planned.format == Format::kQ6A);
+}
+
+Status CopyAffine(const PlannedTensor& planned, const char* raw, size_t n_rows, char* tile) {
+  const auto cols = static_cast<size_t>(planned.spec.cols);
+  std::vector<AffineBlock> blocks(n_rows * cols / kBlock);
+  DecodeAffine(planned.source->type, raw, n_rows * cols, blocks.data());
+  const AffineBlock* rows[kTileRows];
+  for (size_t r = 0; r < n_rows; ++r) rows[r] = blocks.data() + r * (cols / kBlock);
+  return PackTileFromAffine(planned.format, rows, n_rows, cols / kBlock, tile);
 }
 
 // The bits that are all ones in an infinity or a NaN; 0: not copied as it is.
@@ -121,6 +137,7 @@ Status MakeTiles(const PlannedTensor& planned, uint64_t row, uint64_t n, const c
   const uint64_t tile_bytes = TileBytes(planned.format, cols);
   const uint64_t row_bytes = planned.source->row_bytes();
   const bool keep = KeepsBlocks(planned);
+  const bool affine = KeepsAffine(planned);
   const uint16_t exponent = CopiedExponent(planned);
   for (uint64_t r = 0; r < n; r += kTileRows, tiles += tile_bytes) {
     const auto n_rows = static_cast<size_t>(std::min<uint64_t>(kTileRows, n - r));
@@ -132,11 +149,13 @@ Status MakeTiles(const PlannedTensor& planned, uint64_t row, uint64_t n, const c
       status = planned.format == Format::kQ8
                    ? PackTileFromQ8_0(blocks, n_rows, cols / kBlock, tiles)
                    : PackTileFromQ4_0(blocks, n_rows, cols / kBlock, tiles);
+    } else if (affine) {
+      status = CopyAffine(planned, first, n_rows, tiles);
     } else if (exponent == 0 || !CopyTile16(first, row_bytes, n_rows, cols, exponent, tiles)) {
       // A value that is not finite is named by the packer.
       rows->resize(kTileRows * cols);
       DecodeRows(*planned.source, first, n_rows, rows->data());
-      status = PackTile(planned.format, rows->data(), cols, n_rows, cols, tiles);
+      status = PackTile(planned.format, rows->data(), cols, n_rows, cols, tiles, planned.solver);
     }
     if (!status.ok()) {
       return Status(status.code(), FormatText("rows from {}: {}", row + r, Message(status)));

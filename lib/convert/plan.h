@@ -18,6 +18,7 @@ struct PlannedTensor {
   TensorSpec spec;  // gguf_permuted_heads and hf_plus_one only where the source is of that kind
   const CheckpointTensor* source = nullptr;
   Format format = Format::kF32;  // of a matrix; a vector is plain f32
+  AffineSolver solver = AffineSolver::kLeastSquares;
   bool is_vector() const { return spec.rows == 0; }
 };
 

@@ -147,6 +147,28 @@ void DecodeQ45_K(const unsigned char* p, const unsigned char* high, const unsign
   }
 }
 
+// The same without the last step: each sub-block's scale, offset and codes.
+void AffineQ45_K(const unsigned char* p, const unsigned char* high, const unsigned char* low,
+                 AffineBlock* out) {
+  for (size_t b = 0; b < 8; b++) {
+    const ScaleMin six = SixBits(p + 4, b);
+    out[b].s = Half(p) * six.scale;
+    out[b].m = -(Half(p + 2) * six.min);
+    const unsigned char* q = low + b / 2 * 32;
+    for (size_t i = 0; i < 32; i++) {
+      int code = b % 2 == 0 ? q[i] & 15 : q[i] >> 4;
+      if (high != nullptr) code += (high[i] >> b & 1) << 4;
+      out[b].q[i] = static_cast<uint8_t>(code);
+    }
+  }
+}
+
+AffineBlock AffineOf32(float s, float m, const unsigned char* q, uint32_t high) {
+  AffineBlock block{s, m, {}};
+  for (size_t i = 0; i < 32; i++) block.q[i] = static_cast<uint8_t>(FiveBits(q, high, i));
+  return block;
+}
+
 void DecodeQ4_K(const unsigned char* p, float* out) { DecodeQ45_K(p, nullptr, p + 16, out); }
 void DecodeQ5_K(const unsigned char* p, float* out) { DecodeQ45_K(p, p + 16, p + 48, out); }
 
@@ -238,6 +260,49 @@ void DecodeElements(SourceType type, const void* raw, uint64_t n, float* out) {
   if (block.decode == nullptr) return;
   for (uint64_t i = 0; i < n; i += block.size.block, p += block.size.block_bytes) {
     block.decode(p, out + i);
+  }
+}
+
+int AffineBits(SourceType type) {
+  switch (type) {
+    case SourceType::kQ4_0:
+    case SourceType::kQ4_1:
+    case SourceType::kQ4_K:
+      return 4;
+    case SourceType::kQ5_0:
+    case SourceType::kQ5_1:
+    case SourceType::kQ5_K:
+      return 5;
+    default:
+      return 0;
+  }
+}
+
+void DecodeAffine(SourceType type, const void* raw, uint64_t n, AffineBlock* out) {
+  const auto* p = static_cast<const unsigned char*>(raw);
+  const SourceTypeSize size = SizeOf(type);
+  for (uint64_t i = 0; i < n; i += size.block, p += size.block_bytes, out += size.block / 32) {
+    const float d = Half(p);
+    switch (type) {
+      case SourceType::kQ4_0:
+        *out = AffineOf32(d, -8 * d, p + 2, 0);
+        break;
+      case SourceType::kQ4_1:
+        *out = AffineOf32(d, Half(p + 2), p + 4, 0);
+        break;
+      case SourceType::kQ5_0:
+        *out = AffineOf32(d, -16 * d, p + 6, Load<uint32_t>(p + 2));
+        break;
+      case SourceType::kQ5_1:
+        *out = AffineOf32(d, Half(p + 2), p + 8, Load<uint32_t>(p + 4));
+        break;
+      case SourceType::kQ4_K:
+        AffineQ45_K(p, nullptr, p + 16, out);
+        break;
+      default:  // Q5_K
+        AffineQ45_K(p, p + 16, p + 48, out);
+        break;
+    }
   }
 }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <string_view>
 
+#include "lib/quant/format.h"
+
 namespace krafla {
 
 // kOther: a type that cannot be a weight here; only its name and its bytes are known.
@@ -43,6 +45,11 @@ inline constexpr std::string_view kGgufWeightTypes =
 // n elements, a multiple of the type's block, from raw (little-endian, unaligned) into out. F64 is
 // rounded to the nearest f32; all else is exact or ggml's own arithmetic. Not for kOther.
 void DecodeElements(SourceType type, const void* raw, uint64_t n, float* out);
+
+// Types whose blocks of 32 are s * q + m: the bits of q, 4 or 5; 0: another type. Their n elements
+// into n / 32 blocks.
+int AffineBits(SourceType type);
+void DecodeAffine(SourceType type, const void* raw, uint64_t n, AffineBlock* out);
 
 }  // namespace krafla
 

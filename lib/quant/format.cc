@@ -76,8 +76,8 @@ uint64_t MatrixBytes(Format format, uint64_t rows, uint64_t cols) {
 
 bool IsQuantized(Format format) { return RowOf(format).quantized; }
 
-Status PackTile(Format format, const float* rows, size_t ld, size_t n_rows, size_t cols,
-                void* tile) {
+Status PackTile(Format format, const float* rows, size_t ld, size_t n_rows, size_t cols, void* tile,
+                AffineSolver solver) {
   KRAFLA_RETURN_IF_ERROR(CheckFinite(rows, ld, n_rows, cols));
   switch (format) {
     case Format::kF32:
@@ -90,6 +90,13 @@ Status PackTile(Format format, const float* rows, size_t ld, size_t n_rows, size
       return PackQ8(rows, ld, n_rows, cols, tile);
     case Format::kQ4:
       return PackQ4(rows, ld, n_rows, cols, tile);
+    case Format::kQ4A:
+    case Format::kQ4A64:
+    case Format::kQ6A:
+    case Format::kQ6A64:
+    case Format::kQ8A:
+    case Format::kQ8A64:
+      return PackAffine(format, solver, rows, ld, n_rows, cols, tile);
   }
   return InternalError("weight format {} has no packer", static_cast<uint32_t>(format));
 }

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "lib/base/status.h"
+#include "lib/quant/format.h"
 
 namespace krafla {
 
@@ -15,10 +16,15 @@ Status PackF16(const float* rows, size_t ld, size_t n_rows, size_t cols, void* t
 Status PackBF16(const float* rows, size_t ld, size_t n_rows, size_t cols, void* tile);
 Status PackQ8(const float* rows, size_t ld, size_t n_rows, size_t cols, void* tile);
 Status PackQ4(const float* rows, size_t ld, size_t n_rows, size_t cols, void* tile);
+Status PackAffine(Format format, AffineSolver solver, const float* rows, size_t ld, size_t n_rows,
+                  size_t cols, void* tile);
 
 // Scale and codes of one row into its lane of a tile-block.
 void StoreBlockQ8(void* tile_block, size_t row, uint16_t d, const int8_t q[32]);
 void StoreBlockQ4(void* tile_block, size_t row, uint16_t d, const int8_t q[32]);
+
+// Of a row; the weight of an element x in a fit without data is sqrt(this + x^2).
+float MeanSquare(const float* x, size_t n);
 
 // To nearest even for |x| < 2^22: adding 1.5 x 2^23 leaves no bits for a fraction.
 inline float RoundEven(float x) { return (x + 12582912.0f) - 12582912.0f; }

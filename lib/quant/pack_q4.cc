@@ -91,13 +91,13 @@ uint16_t QuantizeBlock(const float x[kBlock], float mean_square, int8_t q[kBlock
   return d;
 }
 
+}  // namespace
+
 float MeanSquare(const float* x, size_t n) {
   double sum = 0;
   for (size_t i = 0; i < n; i++) sum += double{x[i]} * x[i];
   return static_cast<float>(sum / static_cast<double>(n));
 }
-
-}  // namespace
 
 void StoreBlockQ4(void* tile_block, size_t row, uint16_t d, const int8_t q[32]) {
   auto* block = static_cast<unsigned char*>(tile_block);

@@ -35,6 +35,12 @@ constexpr Row kRows[] = {
     {Format::kBF16, false, Plain<kernels::matmul_bf16>, kernels::get_row_bf16},
     {Format::kQ8, true, Quantised<kernels::matmul_q8>, kernels::get_row_q8},
     {Format::kQ4, true, Quantised<kernels::matmul_q4>, kernels::get_row_q4},
+    {Format::kQ4A, true, Quantised<kernels::matmul_q4a>, kernels::get_row_q4a},
+    {Format::kQ4A64, true, Quantised<kernels::matmul_q4a64>, kernels::get_row_q4a64},
+    {Format::kQ6A, true, Quantised<kernels::matmul_q6a>, kernels::get_row_q6a},
+    {Format::kQ6A64, true, Quantised<kernels::matmul_q6a64>, kernels::get_row_q6a64},
+    {Format::kQ8A, true, Quantised<kernels::matmul_q8a>, kernels::get_row_q8a},
+    {Format::kQ8A64, true, Quantised<kernels::matmul_q8a64>, kernels::get_row_q8a64},
 };
 
 constexpr const Row* Find(Format format) {

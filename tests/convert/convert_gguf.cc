@@ -83,8 +83,10 @@ TEST_CASE("each GGUF type converts to f32 exactly", "[convert]") {
 }
 
 TEST_CASE("values of the same kind are taken as they are", "[convert]") {
-  for (const auto& [type, format] : {std::pair{8u, Format::kQ8}, std::pair{2u, Format::kQ4},
-                                     std::pair{30u, Format::kBF16}, std::pair{1u, Format::kF16}}) {
+  for (const auto& [type, format] :
+       {std::pair{8u, Format::kQ8}, std::pair{2u, Format::kQ4}, std::pair{30u, Format::kBF16},
+        std::pair{1u, Format::kF16}, std::pair{2u, Format::kQ4A}, std::pair{3u, Format::kQ4A},
+        std::pair{6u, Format::kQ6A}, std::pair{7u, Format::kQ6A}, std::pair{3u, Format::kQ6A}}) {
     TempFolder folder;
     const GgufCraft gguf = LlamaGguf(type);
     REQUIRE(ConvertCraft(gguf, folder, format).ok());

@@ -24,7 +24,8 @@ std::string RandomData(uint64_t elements, uint32_t type, std::mt19937* random) {
       i++;
     } else {
       AppendRaw(&data, F32ToF16(0.01f + value() * value()));
-      if (type == 3) AppendRaw(&data, F32ToF16(value()));
+      if (type == 3 || type == 7) AppendRaw(&data, F32ToF16(value()));
+      for (int j = 0; j < (type == 6 || type == 7 ? 4 : 0); j++) data.push_back(code());
       for (int j = 0; j < (type == 8 ? 32 : 16); j++) data.push_back(code());
       i += 32;
     }

@@ -11,6 +11,7 @@
 #include "kernels/kernels.h"
 #include "lib/file/mlb.h"
 #include "lib/quant/format.h"
+#include "lib/weights/weights.h"
 #include "tests/support/catch.h"
 
 namespace krafla {
@@ -35,26 +36,8 @@ inline std::vector<float> ReadTensor(const MlbFile& file, std::string_view name)
   const size_t rows = tensor->dims[0];
   const size_t cols = tensor->dims[1];
   std::vector<float> values(rows * cols);
-  for (size_t r = 0; r < rows; r++) {
-    float* y = &values[r * cols];
-    switch (static_cast<Format>(tensor->type)) {
-      case Format::kF32:
-        kernels::get_row_f32(data, cols, r, y);
-        break;
-      case Format::kF16:
-        kernels::get_row_f16(data, cols, r, y);
-        break;
-      case Format::kBF16:
-        kernels::get_row_bf16(data, cols, r, y);
-        break;
-      case Format::kQ8:
-        kernels::get_row_q8(data, cols, r, y);
-        break;
-      case Format::kQ4:
-        kernels::get_row_q4(data, cols, r, y);
-        break;
-    }
-  }
+  const Matrix matrix{static_cast<Format>(tensor->type), rows, cols, data};
+  for (size_t r = 0; r < rows; r++) GetRow(matrix, r, &values[r * cols]);
   return values;
 }
 

@@ -2,6 +2,7 @@
 // (make_gguf_blocks.py; KRAFLA_GGUF_BLOCKS names a larger file of that form).
 #include "lib/convert/source_type.h"
 
+#include <cmath>
 #include <cstdlib>
 #include <cstring>
 
@@ -19,6 +20,7 @@ TEST_CASE("GGUF blocks decode bit for bit as the reference", "[convert]") {
   REQUIRE(GgufFile::Open(*OpenForReading(path), &checkpoint).ok());
   REQUIRE(checkpoint.Finish().ok());
   size_t compared = 0;
+  size_t affine = 0;
   for (const CheckpointTensor& tensor : checkpoint.tensors()) {
     const CheckpointTensor* expected = checkpoint.Find(tensor.name + ".f32");
     if (expected == nullptr) continue;
@@ -37,8 +39,20 @@ TEST_CASE("GGUF blocks decode bit for bit as the reference", "[convert]") {
       }
     }
     compared++;
+    if (AffineBits(tensor.type) == 0) continue;
+    affine++;
+    std::vector<AffineBlock> blocks(got.size() / 32);
+    DecodeAffine(tensor.type, raw.data(), got.size(), blocks.data());
+    for (size_t i = 0; i < got.size(); i++) {
+      const AffineBlock& block = blocks[i / 32];
+      const float value = block.s * static_cast<float>(block.q[i % 32]) + block.m;
+      // Blocks of random bytes have scales that are not finite, and sums of their own rounding.
+      if (!std::isfinite(got[i]) || value == got[i]) continue;
+      REQUIRE(std::fabs(value - got[i]) <= 1e-6f * (std::fabs(block.m) + std::fabs(got[i])));
+    }
   }
   CHECK(compared == 13);
+  CHECK(affine == 6);
 }
 
 TEST_CASE("plain element types decode", "[convert]") {

@@ -42,6 +42,8 @@ struct KernelTable {
   void (*hadamard)(float*, size_t);
   uint64_t (*measure_read)(const void*, size_t);
   uint64_t (*measure_int8)(uint64_t);
+  MatmulQuant matmul_affine[6];  // q4a, q4a64, q6a, q6a64, q8a, q8a64
+  GetRow get_row_affine[6];
 };
 
 namespace kernels {

@@ -20,6 +20,7 @@ struct ConvertArgs {
   std::string output;
   std::string wtype = "q8";
   std::string q8;
+  std::string solver;
   bool dry_run = false;
   bool self_calib = false;
   std::string calib;
@@ -48,9 +49,12 @@ void AddPaths(CLI::App& app, ConvertArgs* args, const char* input, const char* i
 }
 
 void AddTypes(CLI::App& app, ConvertArgs* args) {
-  AddChoice(app, "--wtype", &args->wtype, {"f32", "f16", "bf16", "q8", "q4"},
-            {"q4a", "q6a", "q8a", "q4a64", "q6a64", "q8a64"},
+  AddChoice(app, "--wtype", &args->wtype,
+            {"f32", "f16", "bf16", "q8", "q4", "q4a", "q4a64", "q6a", "q6a64", "q8a", "q8a64"}, {},
             "Format of every matrix, embedding and head included (default q8)");
+  AddChoice(app, "--solver", &args->solver, {"ls", "hqq"}, {},
+            "How the affine formats find scale and zero: least squares (default), or as HQQ "
+            "publishes it");
   app.add_option("--q8", args->q8, "Matrices kept at q8: q k v o gate up down embed head")
       ->check(CheckQ8)
       ->type_name("LIST");
@@ -105,6 +109,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.output = args.output.c_str();
   options.wtype = args.wtype.c_str();
   options.q8 = args.q8.empty() ? nullptr : args.q8.c_str();
+  options.solver = args.solver.empty() ? nullptr : args.solver.c_str();
   options.self_calib = args.self_calib ? 1 : 0;
   options.calib_sequences = static_cast<int32_t>(args.calib_sequences);
   options.has_calib_seed = args.seed ? 1 : 0;

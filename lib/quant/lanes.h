@@ -1,7 +1,7 @@
 // Sixteen floats at a time, one a row of a weight tile, in the compilers' own vectors: the same
 // operations on every machine, whatever registers it has.
-#ifndef KRAFLA_LIB_CALIBRATE_LANES_H_
-#define KRAFLA_LIB_CALIBRATE_LANES_H_
+#ifndef KRAFLA_LIB_QUANT_LANES_H_
+#define KRAFLA_LIB_QUANT_LANES_H_
 
 #include <cstdint>
 #include <cstring>
@@ -27,4 +27,4 @@ inline Lanes ClampLanes(const Lanes& x, float low, float high) {
 
 }  // namespace krafla
 
-#endif  // KRAFLA_LIB_CALIBRATE_LANES_H_
+#endif  // KRAFLA_LIB_QUANT_LANES_H_
