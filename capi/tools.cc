@@ -6,6 +6,7 @@
 #include "capi/structs.h"
 #include "include/krafla/krafla_tools.h"
 #include "lib/convert/convert.h"
+#include "lib/convert/mix.h"
 #include "lib/eval/drift.h"
 #include "lib/eval/machine.h"
 #include "lib/eval/perplexity.h"
@@ -29,6 +30,31 @@ StatusOr<CalibrationOptions> ToCalibration(const krafla_convert_options& given) 
   options.sequences = given.calib_sequences;
   if (given.has_calib_seed != 0) options.seed = given.calib_seed;
   return options;
+}
+
+Status ReadMix(const krafla_convert_options& given, ConvertOptions* options) {
+  if (given.formats != nullptr) {
+    KRAFLA_ASSIGN_OR_RETURN(options->formats, ParseClassFormats(given.formats));
+  }
+  if (given.mix == nullptr) {
+    if (given.target_size == 0) return OkStatus();
+    return ArgumentError("krafla_convert_options: target_size: needs a mix, as q4+q6a");
+  }
+  KRAFLA_ASSIGN_OR_RETURN(options->mix, ParseMix(given.mix));
+  options->wtype = options->mix.base;
+  options->mix.target_bytes = given.target_size;
+  if ((options->mix.percent > 0) == (given.target_size > 0)) {
+    return ArgumentError(
+        "krafla_convert_options: mix: want a percentage or target_size, one of them");
+  }
+  if (given.mix_score == nullptr) return OkStatus();
+  const std::string_view score = given.mix_score;
+  if (score != "divergence" && score != "class") {
+    return ArgumentError("krafla_convert_options: mix_score: got \"{}\", want divergence or class",
+                         score);
+  }
+  options->mix.score = score == "class" ? MixScore::kClass : MixScore::kDivergence;
+  return OkStatus();
 }
 
 StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
@@ -66,6 +92,7 @@ StatusOr<ConvertOptions> ToConvertOptions(const krafla_convert_options& given) {
     }
     if (name == "hqq") options.solver = AffineSolver::kHqq;
   }
+  KRAFLA_RETURN_IF_ERROR(ReadMix(given, &options));
   if (given.threads < 0) {
     return ArgumentError("krafla_convert_options: threads: got {}, want 0 or more", given.threads);
   }

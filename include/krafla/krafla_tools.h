@@ -53,11 +53,22 @@ typedef struct krafla_convert_options {
   const char *calib; /* a path; NULL: none */
   /* How q4a, q6a and q8a find scale and zero: "ls" (least squares) or "hqq"; NULL: "ls". */
   const char *solver;
+  /* Formats of classes, over wtype and q8: "attention=q8,head=q6a" (the classes of q8, attention
+   * for q k v o, ffn for gate up down); NULL: none. */
+  const char *formats;
+  /* "q4+10%q6a": q4 in place of wtype, and the matrices that need it most in q6a, until a tenth of
+   * the bytes is spent that q6a for all would take; NULL: none. `sizes` is told each one and why.
+   * target_size (bytes of the file; 0: none) takes the place of the percentage: "q4+q6a". */
+  const char *mix;
+  uint64_t target_size;
+  /* What decides: "divergence" of the model's predictions on its own text with that matrix alone
+   * in the lower format, or its "class"; NULL: divergence unless that would take hours. */
+  const char *mix_score;
 } krafla_convert_options;
 #define KRAFLA_CONVERT_OPTIONS_INIT                                                                \
   {                                                                                                \
     sizeof(krafla_convert_options), 0, 0, NULL, NULL, NULL, NULL, NULL, NULL, 0, 0, 0, 0, NULL, 0, \
-        0, 0, 0, 0, NULL, NULL                                                                     \
+        0, 0, 0, 0, NULL, NULL, NULL, NULL, 0, NULL                                                \
   }
 
 /* Only a complete file appears under the output's name. Returns also KRAFLA_E_IO, KRAFLA_E_FILE,

@@ -26,30 +26,24 @@ StatusOr<std::unique_ptr<Calibrator>> Calibrator::Create(const std::string& work
                                                          std::vector<CalibrationTarget> targets,
                                                          int32_t threads, StopCheck stop) {
   std::unique_ptr<Calibrator> calibrator(new Calibrator(stop));
-  KRAFLA_ASSIGN_OR_RETURN(calibrator->file_, WorkFile::Take(work_path));
-  RuntimeOptions options;
-  options.threads.threads = threads;
-  KRAFLA_ASSIGN_OR_RETURN(calibrator->runtime_, Runtime::Create(options));
-  KRAFLA_ASSIGN_OR_RETURN(
-      std::unique_ptr<MlbFile> file,
-      MlbFile::Open(OpenMemory(calibrator->file_->data(), calibrator->file_->size())));
-  KRAFLA_ASSIGN_OR_RETURN(calibrator->model_,
-                          Model::Open(calibrator->runtime_, std::move(file), nullptr, nullptr));
+  KRAFLA_ASSIGN_OR_RETURN(calibrator->work_, WorkModel::Open(work_path, threads));
   KRAFLA_RETURN_IF_ERROR(calibrator->MakeText(text));
-  KRAFLA_RETURN_IF_ERROR(calibrator->FindTargets(std::move(targets)));
+  calibrator->FindTargets(std::move(targets));
   return calibrator;
 }
 
 Status Calibrator::MakeText(const CalibrationText& text) {
-  const size_t length = std::min(text.length, static_cast<size_t>(model_->config().max_positions));
+  const size_t length =
+      std::min(text.length, static_cast<size_t>(work_->model()->config().max_positions));
   if (text.text.empty()) {
-    KRAFLA_ASSIGN_OR_RETURN(text_, WriteText(model_, text.sequences, length, text.seed, stop_));
+    KRAFLA_ASSIGN_OR_RETURN(text_,
+                            WriteText(work_->model(), text.sequences, length, text.seed, stop_));
   } else {
-    if (model_->tokenizer_table().empty()) {
+    if (work_->model()->tokenizer_table().empty()) {
       return ArgumentError("calibration: the model has no tokenizer to read a text with");
     }
     KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
-                            Tokenizer::Open(model_->tokenizer_table()));
+                            Tokenizer::Open(work_->model()->tokenizer_table()));
     KRAFLA_ASSIGN_OR_RETURN(text_, TextChunks(*tokenizer, text.text, static_cast<int64_t>(length)));
     if (text_.size() * length < kMinTextTokens) {
       return ArgumentError("calibration: the text has {} whole chunks of {} tokens, want {} tokens",
@@ -61,39 +55,32 @@ Status Calibrator::MakeText(const CalibrationText& text) {
     text_.resize(n);
   }
   for (const std::vector<int32_t>& sequence : text_) n_rows_ += sequence.size();
-  const NetworkShape& shape = model_->network().shape();
+  const NetworkShape& shape = work_->model()->network().shape();
   for (const std::vector<int32_t>& sequence : text_) {
     const auto n = static_cast<int64_t>(sequence.size());
-    KRAFLA_ASSIGN_OR_RETURN(State state, State::Create(runtime_->memory(), shape.kv(KvType::kF32),
-                                                       shape.recurrent_bytes, n, n, n));
+    KRAFLA_ASSIGN_OR_RETURN(State state,
+                            State::Create(work_->runtime().memory(), shape.kv(KvType::kF32),
+                                          shape.recurrent_bytes, n, n, n));
     states_.push_back(std::move(state));
   }
-  KRAFLA_ASSIGN_OR_RETURN(
-      driver_, Driver::Create(model_->network(), *runtime_, n_rows_, static_cast<int64_t>(length)));
+  KRAFLA_ASSIGN_OR_RETURN(driver_, Driver::Create(work_->model()->network(), work_->runtime(),
+                                                  n_rows_, static_cast<int64_t>(length)));
   return OkStatus();
 }
 
-Status Calibrator::FindTargets(std::vector<CalibrationTarget> targets) {
-  const std::span<const MlbTensor> tensors = model_->file().tensors();
+void Calibrator::FindTargets(std::vector<CalibrationTarget> targets) {
   for (CalibrationTarget& wanted : targets) {
-    for (size_t i = 0; i < tensors.size(); ++i) {
-      if (tensors[i].name != wanted.name) continue;
-      Target& target = targets_.emplace_back();
-      target.rows = tensors[i].dims[0];
-      target.cols = tensors[i].dims[1];
-      // The bytes are those of the work file, which is writable.
-      target.weights = reinterpret_cast<float*>(
-          file_->data() + (model_->weights().bytes(i).data() - file_->data()));
-      target.wanted = std::move(wanted);
-      break;
-    }
+    const std::optional<WorkMatrix> matrix = work_->Find(wanted.name);
+    if (!matrix) continue;
+    Target& target = targets_.emplace_back();
+    target.wanted = std::move(wanted);
+    target.matrix = *matrix;
   }
-  return OkStatus();
 }
 
 Calibrator::Target* Calibrator::FindByWeights(const void* weights) {
   for (Target& target : targets_) {
-    if (target.weights == weights) return &target;
+    if (target.matrix.tiles == weights) return &target;
   }
   return nullptr;
 }
@@ -131,13 +118,14 @@ Status Calibrator::RunSome() {
 }
 
 Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram) {
-  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, runtime_->threads()));
+  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, work_->runtime().threads()));
   for (Target* target : targets) {
-    target->tiles.resize(MatrixBytes(target->wanted.format, target->rows, target->cols));
+    target->tiles.resize(
+        MatrixBytes(target->wanted.format, target->matrix.rows, target->matrix.cols));
     KRAFLA_RETURN_IF_ERROR(stop_());
-    KRAFLA_RETURN_IF_ERROR(QuantizeWithFeedback(target->wanted.format, *gram, target->rows,
-                                                target->weights, target->tiles.data(),
-                                                runtime_->threads()));
+    KRAFLA_RETURN_IF_ERROR(QuantizeWithFeedback(target->wanted.format, *gram, target->matrix.rows,
+                                                target->matrix.tiles, target->tiles.data(),
+                                                work_->runtime().threads()));
     target->done = true;
   }
   return OkStatus();
@@ -154,9 +142,9 @@ Status Calibrator::BeforeStep(const Step& step, const Pass& pass) {
     }
   }
   if (wanted.empty()) return OkStatus();
-  Gram gram(wanted[0]->cols);
+  Gram gram(wanted[0]->matrix.cols);
   gram.Add(input.from_wide ? pass.wide : pass.act, input.from_wide ? pass.ld_wide : pass.ld_act,
-           pass.rows.size(), runtime_->threads());
+           pass.rows.size(), work_->runtime().threads());
   return Quantize(wanted, &gram);
 }
 
@@ -164,7 +152,7 @@ Status Calibrator::OnHidden(size_t, int64_t, const float* row) {
   const size_t n = hidden_->n();
   hidden_rows_.insert(hidden_rows_.end(), row, row + n);
   if (hidden_rows_.size() == kHiddenRows * n) {
-    hidden_->Add(hidden_rows_.data(), n, kHiddenRows, runtime_->threads());
+    hidden_->Add(hidden_rows_.data(), n, kHiddenRows, work_->runtime().threads());
     hidden_rows_.clear();
   }
   return OkStatus();
@@ -172,8 +160,8 @@ Status Calibrator::OnHidden(size_t, int64_t, const float* row) {
 
 // The head's input are the rows behind the final norm, of a whole pass.
 Status Calibrator::QuantizeFromHidden(Target* head) {
-  const size_t n = head->cols;
-  hidden_->Add(hidden_rows_.data(), n, hidden_rows_.size() / n, runtime_->threads());
+  const size_t n = head->matrix.cols;
+  hidden_->Add(hidden_rows_.data(), n, hidden_rows_.size() / n, work_->runtime().threads());
   hidden_rows_.clear();
   KRAFLA_RETURN_IF_ERROR(Quantize(std::span<Target* const>(&head, 1), hidden_.get()));
   hidden_.reset();
@@ -181,7 +169,7 @@ Status Calibrator::QuantizeFromHidden(Target* head) {
 }
 
 Status Calibrator::QuantizeTiedHead(Target* head) {
-  hidden_ = std::make_unique<Gram>(head->cols);
+  hidden_ = std::make_unique<Gram>(head->matrix.cols);
   KRAFLA_RETURN_IF_ERROR(BeginPass(/*hidden=*/true));
   while (running_) KRAFLA_RETURN_IF_ERROR(RunSome());
   return QuantizeFromHidden(head);
@@ -190,9 +178,9 @@ Status Calibrator::QuantizeTiedHead(Target* head) {
 Status Calibrator::QuantizeUpTo(Target* target, bool is_head) {
   if (!quantizing_) {
     quantizing_ = true;
-    Target* head = model_->config().tied_head ? nullptr : FindByName("head");
+    Target* head = work_->model()->config().tied_head ? nullptr : FindByName("head");
     const bool hidden = head != nullptr && HasFeedback(head->wanted.format);
-    if (hidden) hidden_ = std::make_unique<Gram>(head->cols);
+    if (hidden) hidden_ = std::make_unique<Gram>(head->matrix.cols);
     KRAFLA_RETURN_IF_ERROR(BeginPass(hidden));
   }
   while (running_ && !target->done) KRAFLA_RETURN_IF_ERROR(RunSome());
@@ -208,7 +196,7 @@ StatusOr<std::span<const std::byte>> Calibrator::Tiles(std::string_view name) {
     if (&other == target) break;
     other.tiles = {};
   }
-  const bool tied = model_->config().tied_head;
+  const bool tied = work_->model()->config().tied_head;
   if (name == "embed" && !tied) return std::span<const std::byte>();
   if (!target->done) {
     KRAFLA_RETURN_IF_ERROR(name == "embed" ? QuantizeTiedHead(target)
@@ -220,13 +208,7 @@ StatusOr<std::span<const std::byte>> Calibrator::Tiles(std::string_view name) {
 void Calibrator::Use(std::string_view name, std::span<const std::byte> tiles) {
   Target* target = FindByName(name);
   if (target == nullptr) return;
-  const Matrix matrix{target->wanted.format, target->rows, target->cols, tiles.data()};
-  std::vector<float> row(target->cols);
-  for (size_t r = 0; r < target->rows; ++r) {
-    GetRow(matrix, r, row.data());
-    float* to = target->weights + (r / kTileRows * target->cols * kTileRows) + r % kTileRows;
-    for (size_t k = 0; k < target->cols; ++k) to[k * kTileRows] = row[k];
-  }
+  Unpack(target->wanted.format, tiles.data(), target->matrix);
   target->done = true;
 }
 

@@ -15,7 +15,7 @@
 #include "lib/base/status.h"
 #include "lib/calibrate/gram.h"
 #include "lib/calibrate/self_text.h"
-#include "lib/calibrate/work_file.h"
+#include "lib/calibrate/work_model.h"
 #include "lib/model/driver.h"
 #include "lib/model/model.h"
 #include "lib/model/state.h"
@@ -56,16 +56,14 @@ class Calibrator final : private DriverEvents {
  private:
   struct Target {
     CalibrationTarget wanted;
-    float* weights = nullptr;  // f32 tiles in the work file
-    size_t rows = 0;
-    size_t cols = 0;
+    WorkMatrix matrix;
     std::vector<std::byte> tiles;
     bool done = false;
   };
 
   explicit Calibrator(StopCheck stop) : stop_(stop) {}
   Status MakeText(const CalibrationText& text);
-  Status FindTargets(std::vector<CalibrationTarget> targets);
+  void FindTargets(std::vector<CalibrationTarget> targets);
   Target* FindByWeights(const void* weights);
   Target* FindByName(std::string_view name);
   Status BeginPass(bool hidden);
@@ -81,9 +79,7 @@ class Calibrator final : private DriverEvents {
   Status OnHidden(size_t sequence, int64_t position, const float* row) override;
 
   StopCheck stop_;
-  std::unique_ptr<WorkFile> file_;
-  std::shared_ptr<Runtime> runtime_;
-  std::shared_ptr<const Model> model_;
+  std::unique_ptr<WorkModel> work_;
   TokenSequences text_;
   size_t n_rows_ = 0;
   std::vector<Target> targets_;

@@ -4,6 +4,7 @@
 #include "lib/convert/calibrated.h"
 
 #include "lib/convert/import.h"
+#include "lib/convert/work_copy.h"
 
 namespace krafla {
 namespace {
@@ -23,32 +24,6 @@ StatusOr<std::string> ReadText(const CalibrationOptions& options) {
   KRAFLA_ASSIGN_OR_RETURN(std::string text, ReadTextFile(options.text_path, kMaxTextBytes));
   if (text.empty()) return ArgumentError("calibration: {} is empty", options.text_path);
   return text;
-}
-
-// The progress of the copy is none of the conversion's, but it may be stopped.
-struct CopyProgress {
-  TensorWriter* tensors;
-  Status status;
-};
-
-int StopCopy(void* user, uint64_t, uint64_t) {
-  auto* copy = static_cast<CopyProgress*>(user);
-  copy->status = copy->tensors->Report();
-  return copy->status.ok() ? 0 : 1;
-}
-
-Status CopyAsF32(const ConvertOptions& options, const std::string& path, TensorWriter* tensors) {
-  CopyProgress progress{tensors, OkStatus()};
-  ConvertOptions copy;
-  copy.kind = options.kind;
-  copy.in = options.in;
-  copy.out = path;
-  copy.wtype = Format::kF32;
-  copy.threads = options.threads;
-  copy.progress = StopCopy;
-  copy.user = &progress;
-  const Status status = Convert(copy);
-  return progress.status.ok() ? status : progress.status;
 }
 
 }  // namespace
@@ -75,14 +50,14 @@ StatusOr<std::unique_ptr<CalibratedWriter>> CalibratedWriter::Create(
   result->tensors_ = tensors;
   KRAFLA_ASSIGN_OR_RETURN(std::string text, ReadText(options.calibration));
   const std::string copy = options.out + ".calibration";
-  KRAFLA_RETURN_IF_ERROR(CopyAsF32(options, copy, tensors));
+  const StopCheck stop{[](void* user) { return static_cast<TensorWriter*>(user)->Report(); },
+                       tensors};
+  KRAFLA_RETURN_IF_ERROR(CopyAsF32(options, copy, stop));
   std::vector<CalibrationTarget> targets;
   for (const PlannedTensor& planned : plan) {
     if (planned.is_vector() || !IsQuantized(planned.format)) continue;
     targets.push_back({planned.spec.name, planned.format});
   }
-  const StopCheck stop{[](void* user) { return static_cast<TensorWriter*>(user)->Report(); },
-                       tensors};
   KRAFLA_ASSIGN_OR_RETURN(result->calibrator_,
                           Calibrator::Create(copy, TextOf(options.calibration, std::move(text)),
                                              std::move(targets), options.threads, stop));

@@ -9,6 +9,7 @@
 #include "lib/base/float_mode.h"
 #include "lib/convert/calibrated.h"
 #include "lib/convert/import.h"
+#include "lib/convert/mix.h"
 #include "lib/convert/plan.h"
 #include "lib/convert/sizes.h"
 #include "lib/convert/write_tensor.h"
@@ -17,6 +18,8 @@
 
 namespace krafla {
 namespace {
+
+constexpr uint64_t kHeaderBytesPerTensor = 128;  // record, name, alignment; roughly
 
 Status CheckNotInput(const std::string& out, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
@@ -117,10 +120,22 @@ Status WriteTensors(const ConvertOptions& options, const Import& import,
   return writer->Finish();
 }
 
+std::vector<ClassFormat> FormatsOf(const ConvertOptions& options) {
+  std::vector<ClassFormat> formats;
+  for (const TensorClass kind : options.q8) formats.push_back({kind, Format::kQ8});
+  formats.insert(formats.end(), options.formats.begin(), options.formats.end());
+  return formats;
+}
+
 Status WriteModel(const ConvertOptions& options, Import* import) {
   KRAFLA_ASSIGN_OR_RETURN(std::vector<PlannedTensor> plan,
-                          PlanTensors(import, options.wtype, options.q8));
+                          PlanTensors(import, options.wtype, FormatsOf(options)));
   for (PlannedTensor& planned : plan) planned.solver = options.solver;
+  if (options.mix.enabled) {
+    const uint64_t other_bytes = import->tokenizer_table.size() + import->chat_template.size() +
+                                 kHeaderBytesPerTensor * plan.size();
+    KRAFLA_RETURN_IF_ERROR(ApplyMix(options, other_bytes, &plan));
+  }
   MlbWriter writer;
   for (MetaEntry& entry : ConfigToMetadata(import->config)) writer.AddMetadata(std::move(entry));
   writer.AddMetadata({"convert.source", std::string(import->format())});

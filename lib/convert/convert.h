@@ -36,12 +36,30 @@ struct CalibrationOptions {
   bool enabled() const { return self || !text_path.empty(); }
 };
 
+// A part of the matrices in a higher format (mix.h).
+enum class MixScore : uint8_t { kAuto, kDivergence, kClass };
+struct MixOptions {
+  bool enabled = false;
+  Format base = Format::kQ4;
+  Format high = Format::kQ6A;
+  double percent = 0;         // of the bytes that promoting all would take
+  uint64_t target_bytes = 0;  // of the file, instead; 0: none
+  MixScore score = MixScore::kAuto;
+};
+
+struct ClassFormat {
+  TensorClass kind;
+  Format format;
+};
+
 struct ConvertOptions {
   ConvertKind kind = ConvertKind::kHf;
   std::string in;  // a folder (kHf) or a file
   std::string out;
-  Format wtype = Format::kQ8;   // of every matrix
-  std::vector<TensorClass> q8;  // except these, which are q8 (ParseClassList)
+  Format wtype = Format::kQ8;        // of every matrix
+  std::vector<TensorClass> q8;       // except these, which are q8 (ParseClassList)
+  std::vector<ClassFormat> formats;  // of classes (ParseClassFormats); later ones count
+  MixOptions mix;                    // its base is wtype
   AffineSolver solver = AffineSolver::kLeastSquares;
   CalibrationOptions calibration;
   ConvertProgress progress = nullptr;

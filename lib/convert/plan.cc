@@ -144,9 +144,12 @@ std::string_view TensorClassName(TensorClass kind) {
 }
 
 StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
-                                                 const std::vector<TensorClass>& q8) {
-  const auto is_q8 = [&](TensorClass kind) {
-    return std::find(q8.begin(), q8.end(), kind) != q8.end();
+                                                 const std::vector<ClassFormat>& exceptions) {
+  const auto format_of = [&](TensorClass kind, Format standard) {
+    for (const ClassFormat& exception : exceptions) {
+      if (exception.kind == kind) standard = exception.format;
+    }
+    return standard;
   };
   std::vector<TensorSpec> specs = import->arch->tensors(import->config);
   std::vector<std::string_view> missing;
@@ -166,15 +169,15 @@ StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
     planned.spec = spec;
     if (!import->gguf) planned.spec.gguf_permuted_heads = 0;
     if (import->gguf) planned.spec.hf_plus_one = false;
-    planned.format = is_q8(spec.kind) ? Format::kQ8 : wtype;
+    planned.format = format_of(spec.kind, wtype);
     plan.push_back(std::move(planned));
   }
   if (!import->config.tied_head) KRAFLA_RETURN_IF_ERROR(TieEqualHead(import, specs));
   if (import->config.tied_head) {
     std::erase_if(plan, [](const PlannedTensor& p) { return p.spec.kind == TensorClass::kHead; });
     for (PlannedTensor& planned : plan) {  // one matrix serves both
-      if (planned.spec.kind == TensorClass::kEmbed && is_q8(TensorClass::kHead)) {
-        planned.format = Format::kQ8;
+      if (planned.spec.kind == TensorClass::kEmbed) {
+        planned.format = format_of(TensorClass::kHead, planned.format);
       }
     }
   }

@@ -8,6 +8,7 @@
 
 #include "lib/base/status.h"
 #include "lib/convert/checkpoint.h"
+#include "lib/convert/convert.h"
 #include "lib/convert/import.h"
 #include "lib/model/arch.h"
 #include "lib/quant/format.h"
@@ -31,7 +32,7 @@ std::string_view TensorClassName(TensorClass kind);  // "vectors" for what has n
 // In the order of execution. Sets import->config.tied_head where head and embedding have equal
 // content. FileError: names of missing or unexpected tensors, shapes, types.
 StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
-                                                 const std::vector<TensorClass>& q8);
+                                                 const std::vector<ClassFormat>& exceptions);
 
 }  // namespace krafla
 

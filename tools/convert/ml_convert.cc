@@ -2,6 +2,7 @@
 // OUT.partial, from which the same command goes on when it was interrupted or killed.
 #include <krafla/krafla_tools.h>
 
+#include <charconv>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -21,6 +22,10 @@ struct ConvertArgs {
   std::string wtype = "q8";
   std::string q8;
   std::string solver;
+  std::string formats;
+  std::string mix;
+  std::string mix_score;
+  std::string target_size;
   bool dry_run = false;
   bool self_calib = false;
   std::string calib;
@@ -58,6 +63,20 @@ void AddTypes(CLI::App& app, ConvertArgs* args) {
   app.add_option("--q8", args->q8, "Matrices kept at q8: q k v o gate up down embed head")
       ->check(CheckQ8)
       ->type_name("LIST");
+  app.add_option(
+         "--formats", args->formats,
+         "Formats of classes, as attention=q8,head=q6a (classes as for --q8; attention, ffn)")
+      ->type_name("CLASS=FORMAT,...");
+  app.add_option(
+         "--mix", args->mix,
+         "As q4+10%q6a: q4, and q6a for the matrices that need it most, until a tenth of the "
+         "bytes is spent that q6a for all would take")
+      ->type_name("MIX");
+  app.add_option("--target-size", args->target_size,
+                 "With --mix q4+q6a: promote until the file has this size, as 300MiB")
+      ->type_name("SIZE");
+  AddChoice(app, "--mix-score", &args->mix_score, {"divergence", "class"}, {},
+            "What a mix goes by (default: divergence, unless that would take hours)");
   CLI::Option* self = app.add_flag(
       "--self-calib", args->self_calib,
       "Choose 4-bit weights by what they do to the output, on text that the model writes itself");
@@ -78,8 +97,33 @@ int PrintSize(void* user, const char* what, const char* format, uint64_t n_tenso
   return 0;
 }
 
-int PrintSkipped(void*, const char* what, const char*, uint64_t, uint64_t) {
-  WriteStderr(fmt::format("{}: not part of the text model\n", what));
+int PrintNote(void*, const char* what, const char* format, uint64_t, uint64_t bytes) {
+  const std::string_view note = what;
+  if (note.starts_with("skipped ")) {
+    WriteStderr(fmt::format("{}: not part of the text model\n", note));
+  } else if (note.starts_with("promoted ")) {
+    WriteStderr(fmt::format("{}, to {}: {} bytes more\n", note, format, bytes));
+  } else {
+    WriteStderr(fmt::format("{}\n", note));
+  }
+  return 0;
+}
+
+// "300MiB", "1.5GB", "12345"; 0: not a size.
+uint64_t ParseSize(const std::string& text) {
+  constexpr std::pair<std::string_view, double> kUnits[] = {
+      {"", 1},        {"B", 1},         {"kB", 1e3},      {"MB", 1e6},
+      {"GB", 1e9},    {"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
+      {"K", 1 << 10}, {"M", 1 << 20},   {"G", 1 << 30}};
+  double number = 0;
+  const char* end = text.data() + text.size();
+  const auto [stopped, error] = std::from_chars(text.data(), end, number);
+  if (error != std::errc() || !(number > 0 && number < 1e15)) return 0;
+  for (const auto& [unit, factor] : kUnits) {
+    if (std::string_view(stopped, static_cast<size_t>(end - stopped)) == unit) {
+      return static_cast<uint64_t>(number * factor);
+    }
+  }
   return 0;
 }
 
@@ -109,6 +153,17 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.output = args.output.c_str();
   options.wtype = args.wtype.c_str();
   options.q8 = args.q8.empty() ? nullptr : args.q8.c_str();
+  const auto given = [](const std::string& text) { return text.empty() ? nullptr : text.c_str(); };
+  options.formats = given(args.formats);
+  options.mix = given(args.mix);
+  options.mix_score = given(args.mix_score);
+  if (!args.target_size.empty()) {
+    options.target_size = ParseSize(args.target_size);
+    if (options.target_size == 0) {
+      return Fail(kExitArguments, "--target-size: got \"{}\", want a size as 300MiB",
+                  args.target_size);
+    }
+  }
   options.solver = args.solver.empty() ? nullptr : args.solver.c_str();
   options.self_calib = args.self_calib ? 1 : 0;
   options.calib_sequences = static_cast<int32_t>(args.calib_sequences);
@@ -119,7 +174,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.progress = Progress::ResumedCallback;
   options.user = &progress;
   options.resume = 1;
-  options.sizes = PrintSkipped;
+  options.sizes = PrintNote;
   const int32_t code = krafla_convert(&options);
   progress.Clear();
   if (code == KRAFLA_OK) {

@@ -1,0 +1,46 @@
+// See work_model.h.
+#include "lib/calibrate/work_model.h"
+
+#include <utility>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace krafla {
+
+StatusOr<std::unique_ptr<WorkModel>> WorkModel::Open(const std::string& path, int32_t threads) {
+  std::unique_ptr<WorkModel> work(new WorkModel());
+  KRAFLA_ASSIGN_OR_RETURN(work->file_, WorkFile::Take(path));
+  RuntimeOptions options;
+  options.threads.threads = threads;
+  KRAFLA_ASSIGN_OR_RETURN(work->runtime_, Runtime::Create(options));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file,
+                          MlbFile::Open(OpenMemory(work->file_->data(), work->file_->size())));
+  KRAFLA_ASSIGN_OR_RETURN(work->model_,
+                          Model::Open(work->runtime_, std::move(file), nullptr, nullptr));
+  return work;
+}
+
+std::optional<WorkMatrix> WorkModel::Find(std::string_view name) const {
+  const std::span<const MlbTensor> tensors = model_->file().tensors();
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (tensors[i].name != name || tensors[i].dims[1] == 0 || tensors[i].dims[2] != 0) continue;
+    // The model's bytes are the work file's, which is writable.
+    const auto offset = model_->weights().bytes(i).data() - file_->data();
+    return WorkMatrix{reinterpret_cast<float*>(file_->data() + offset), tensors[i].dims[0],
+                      tensors[i].dims[1]};
+  }
+  return std::nullopt;
+}
+
+void Unpack(Format format, const void* tiles, const WorkMatrix& matrix) {
+  const Matrix packed{format, matrix.rows, matrix.cols, tiles};
+  std::vector<float> row(matrix.cols);
+  for (size_t r = 0; r < matrix.rows; ++r) {
+    GetRow(packed, r, row.data());
+    float* to = matrix.tiles + r / kTileRows * matrix.cols * kTileRows + r % kTileRows;
+    for (size_t k = 0; k < matrix.cols; ++k) to[k * kTileRows] = row[k];
+  }
+}
+
+}  // namespace krafla
