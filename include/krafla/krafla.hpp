@@ -6,10 +6,7 @@
 //   krafla::Session session(model);
 //   session.Append(tokenizer.Encode("Once upon a time"));
 //   krafla::Sampler greedy;
-//   session.Generate(greedy, KRAFLA_GENERATE_OPTIONS_INIT, [](const krafla_token& token) {
-//     std::fwrite(token.text, 1, token.text_length, stdout);
-//     return true;
-//   });
+//   for (const krafla::Token& token : krafla::Tokens(session, greedy)) std::cout << token.text;
 #ifndef KRAFLA_KRAFLA_HPP_
 #define KRAFLA_KRAFLA_HPP_
 
@@ -18,5 +15,6 @@
 #include "krafla/sampler.hpp"
 #include "krafla/session.hpp"
 #include "krafla/tokenizer.hpp"
+#include "krafla/tokens.hpp"
 
 #endif  // KRAFLA_KRAFLA_HPP_

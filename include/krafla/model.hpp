@@ -12,12 +12,18 @@
 namespace krafla {
 
 namespace internal {
-template <typename T, void (*kFree)(T*)>
+// Calls, not addresses of functions: krafla_functions.h may have put a table behind the names.
 struct Deleter {
-  void operator()(T* handle) const noexcept { kFree(handle); }
+  void operator()(krafla_runtime* handle) const noexcept { krafla_runtime_free(handle); }
+  void operator()(krafla_model* handle) const noexcept { krafla_model_free(handle); }
+  void operator()(krafla_tokenizer* handle) const noexcept { krafla_tokenizer_free(handle); }
+  void operator()(krafla_template* handle) const noexcept { krafla_template_free(handle); }
+  void operator()(krafla_rendered* handle) const noexcept { krafla_rendered_free(handle); }
+  void operator()(krafla_session* handle) const noexcept { krafla_session_free(handle); }
+  void operator()(krafla_sampler* handle) const noexcept { krafla_sampler_free(handle); }
 };
-template <typename T, void (*kFree)(T*)>
-using Handle = std::unique_ptr<T, Deleter<T, kFree>>;
+template <typename T>
+using Handle = std::unique_ptr<T, Deleter>;
 }  // namespace internal
 
 // Threads, memory and log of one host; models keep what they need of it.
@@ -37,7 +43,7 @@ class Runtime {
   krafla_runtime* get() const noexcept { return handle_.get(); }
 
  private:
-  internal::Handle<krafla_runtime, krafla_runtime_free> handle_;
+  internal::Handle<krafla_runtime> handle_;
 };
 
 // An open model, shared by any number of sessions and threads.
@@ -88,7 +94,7 @@ class Model {
   static krafla_runtime* Get(Runtime* runtime) {
     return runtime == nullptr ? nullptr : runtime->get();
   }
-  internal::Handle<krafla_model, krafla_model_free> handle_;
+  internal::Handle<krafla_model> handle_;
 };
 
 }  // namespace krafla

@@ -46,7 +46,7 @@ class Sampler {
     options.has_seed = 1;
     return options;
   }
-  internal::Handle<krafla_sampler, krafla_sampler_free> handle_;
+  internal::Handle<krafla_sampler> handle_;
 };
 
 }  // namespace krafla

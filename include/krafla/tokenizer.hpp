@@ -80,7 +80,7 @@ class Tokenizer {
     return ids;
   }
 
-  internal::Handle<krafla_tokenizer, krafla_tokenizer_free> handle_;
+  internal::Handle<krafla_tokenizer> handle_;
 };
 
 class Template {
@@ -107,7 +107,7 @@ class Template {
     Check(krafla_template_render(&raw, handle_.get(),
                                  tokenizer == nullptr ? nullptr : tokenizer->get(), json.data(),
                                  json.size()));
-    const internal::Handle<krafla_rendered, krafla_rendered_free> rendered(raw);
+    const internal::Handle<krafla_rendered> rendered(raw);
     const krafla_piece* pieces = nullptr;
     std::size_t n = 0;
     Check(krafla_rendered_get_pieces(rendered.get(), &pieces, &n));
@@ -121,7 +121,7 @@ class Template {
 
  private:
   explicit Template(krafla_template* handle) : handle_(handle) {}
-  internal::Handle<krafla_template, krafla_template_free> handle_;
+  internal::Handle<krafla_template> handle_;
 };
 
 }  // namespace krafla

@@ -15,7 +15,7 @@ import tempfile
 
 # What an embedder's `meson install` may bring along, below the prefix.
 INSTALLED = re.compile(r"include/krafla/\w+\.hp?p?|lib/.*libkrafla(-tools)?\.(a|so[.\d]*)"
-                       r"|lib/.*pkgconfig/krafla\.pc")
+                       r"|lib/.*pkgconfig/krafla(-static)?\.pc|lib/cmake/krafla/krafla-config(-version)?\.cmake")
 
 
 def run(*command):

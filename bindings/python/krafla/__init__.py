@@ -1,0 +1,34 @@
+"""Krafla: quantised language models on any CPU.
+
+>>> import krafla
+>>> with krafla.Model("model.mlb") as model, model.session() as session:
+...     session.append("The capital of France is")
+...     for token in session.generate(max_tokens=16):
+...         print(token.text, end="")
+
+Everything that computes releases the GIL; Ctrl-C stops within a token. A session serves one thread
+at a time: a second one gets StateError. Models are safe to share. On free-threaded builds of Python
+the import enables the GIL (FREE_THREADED is False).
+"""
+import os
+
+from krafla import _krafla
+
+_krafla.load(os.path.dirname(__file__))
+
+from krafla._core import Model, Plan, Sampler, Session
+from krafla._errors import (ArgumentError, BudgetError, CallbackError, Cancelled, ContextFull,
+                            CpuError, Error, FileAccessError, InternalError, ModelError, NotFound,
+                            OutOfMemory, StateError, TemplateError, UnsupportedError)
+from krafla._krafla import Token
+from krafla.llama import Llama
+
+FREE_THREADED = False
+_number = _krafla.version()
+__version__ = f"{_number >> 16}.{_number >> 8 & 255}.{_number & 255}"
+isa: str = _krafla.isa()
+
+__all__ = ["ArgumentError", "BudgetError", "CallbackError", "Cancelled", "ContextFull", "CpuError",
+           "Error", "FREE_THREADED", "FileAccessError", "InternalError", "Llama", "Model", "ModelError",
+           "NotFound", "OutOfMemory", "Plan", "Sampler", "Session", "StateError", "TemplateError",
+           "Token", "UnsupportedError", "isa"]

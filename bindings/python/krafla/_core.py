@@ -1,0 +1,319 @@
+"""Model, Session and Sampler over the module _krafla."""
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from krafla import _krafla
+from krafla._errors import error
+from krafla._krafla import Token
+
+Floats = NDArray[np.float32]
+Progress = Callable[[int, int], object]
+_KV = {"f16": 0, "f32": 1}
+_POOL = {"mean": 0, "last": 1, "first": 2}
+_FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop"}
+
+
+def _choose(name: str, value: str, choices: dict[str, int]) -> int:
+    if value not in choices:
+        raise ValueError(f"{name}: got {value!r}, want one of {', '.join(choices)}")
+    return choices[value]
+
+
+class Plan(NamedTuple):
+    """Bytes by kind that a model and a session of it take at most."""
+
+    weights_mapped: int
+    weights_read: int
+    kv: int
+    state: int
+    scratch: int
+    total: int
+
+
+class Sampler:
+    """How a token is chosen from logits. Without stages: greedy.
+
+    ``Sampler(seed=7, top_k=40, top_p=0.9, min_p=0.05, temperature=0.8, repeat=1.1)``: the stages that
+    are named, in the order penalties, top_k, top_p, min_p, temperature. ``add`` appends any other.
+    """
+
+    def __init__(self, seed: int | None = None, *, temperature: float | None = None,
+                 top_k: int | None = None, top_p: float | None = None, min_p: float | None = None,
+                 repeat: float | None = None, frequency: float | None = None,
+                 presence: float | None = None) -> None:
+        self._sampler = _krafla.Sampler() if seed is None else _krafla.Sampler(seed)
+        penalties = {"repeat": repeat, "frequency": frequency, "presence": presence}
+        given = {name: value for name, value in penalties.items() if value is not None}
+        if given:
+            self.add("penalties", **given)
+        for stage, parameter, value in (("top_k", "k", top_k), ("top_p", "p", top_p),
+                                        ("min_p", "p", min_p), ("temperature", "t", temperature)):
+            if value is not None:
+                self.add(stage, **{parameter: value})
+
+    def add(self, stage: str, **parameters: float) -> Sampler:
+        """Appends a stage by name. Raises NotFound, ArgumentError."""
+        self._sampler.add(stage, **parameters)
+        return self
+
+    @property
+    def seed(self) -> int:
+        """The seed in use, also where none was given."""
+        return self._sampler.seed()
+
+    def sample(self, logits: Floats) -> int:
+        """The id chosen from logits [n_vocab]. Raises ArgumentError on NaN."""
+        return self._sampler.sample(logits)
+
+    def accept(self, id: int) -> None:
+        """Adds an id to the history that penalties look at."""
+        self._sampler.accept(id)
+
+    def reset(self) -> None:
+        """Back to the start: no history, the same seed."""
+        self._sampler.reset()
+
+
+class Model:
+    """An open .mlb file, shared by any number of sessions and threads.
+
+    load: "map" uses the file in place, "read" copies the weights. threads: 0 for one a physical core.
+    budget: bytes that everything made from it may take together. progress(done, total) in bytes may
+    raise to stop. Raises NotFound, ModelError, FileAccessError, BudgetError, UnsupportedError.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], *, load: str = "map", threads: int = 0,
+                 budget: int | None = None, progress: Progress | None = None) -> None:
+        read = _choose("load", load, {"map": 0, "read": 1}) == 1
+        self._opened: _krafla.Model | None = _krafla.Model(os.fspath(path), read, threads, budget,
+                                                           progress)
+        self._text: _krafla.Tokenizer | None = None
+
+    @property
+    def _model(self) -> _krafla.Model:
+        if self._opened is None:
+            raise error(-11, "KRAFLA_E_STATE", "model: it is closed")
+        return self._opened
+
+    @property
+    def _tokenizer(self) -> _krafla.Tokenizer:
+        if self._text is None:
+            self._text = _krafla.Tokenizer(self._model)
+        return self._text
+
+    def close(self) -> None:
+        """Gives the file back once the sessions made from it are closed."""
+        self._opened = None
+        self._text = None
+
+    def __enter__(self) -> Model:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    @property
+    def info(self) -> dict[str, Any]:
+        """arch, name, n_vocab, n_layers, n_embd, max_context, weight_bytes, ..."""
+        return self._model.info()
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """The file's metadata as text."""
+        return self._model.metadata()
+
+    @property
+    def tensors(self) -> list[tuple[str, str, tuple[int, ...], int]]:
+        """(name, format, shape, bytes) of each tensor."""
+        return self._model.tensors()
+
+    @property
+    def end_ids(self) -> list[int]:
+        """The tokens that end a reply."""
+        return self._model.end_ids()
+
+    def plan(self, *, context: int = 0, kv: str = "f16", batch: int = 0) -> Plan:
+        """What a session of these options takes, before anything is allocated."""
+        return Plan(*self._model.plan(context, _choose("kv", kv, _KV), batch))
+
+    def encode(self, text: str, *, special: bool = False, parse: bool = False) -> list[int]:
+        """Token ids. special: with BOS and EOS as the model wants; parse: control tokens in the text
+        are read as such (never for what users write)."""
+        return self._tokenizer.encode(text, special + 2 * parse)
+
+    def decode(self, ids: Sequence[int], *, skip_special: bool = False) -> str:
+        """The text of ids; bytes that are no UTF-8 become U+FFFD."""
+        return self._tokenizer.decode(list(ids), skip_special).decode("utf-8", "replace")
+
+    def chat(self, messages: Sequence[dict[str, Any]], *, add_generation_prompt: bool = True,
+             **more: Any) -> list[int]:
+        """The ids of a conversation by the model's chat template; ``more`` reaches the template
+        (tools=..., enable_thinking=...). Raises TemplateError, NotFound."""
+        values = {"messages": list(messages), "add_generation_prompt": add_generation_prompt, **more}
+        return self._tokenizer.render(self._model, json.dumps(values))
+
+    def session(self, *, context: int = 0, kv: str = "f16", reserve: int | None = None,
+                batch: int = 0) -> Session:
+        """A new session. context: positions (0: the smaller of 4096 and the model's maximum); kv:
+        "f16" or "f32"; reserve: positions whose memory is taken now (None: all)."""
+        session = Session.__new__(Session)
+        session._model = self
+        session._session = _krafla.Session(self._model, context, _choose("kv", kv, _KV), reserve,
+                                           batch)
+        return session
+
+
+class Session:
+    """What a model has read: token ids, their keys and values, the logits that follow."""
+
+    _model: Model
+    _session: _krafla.Session
+
+    def __init__(self, model: Model, **options: Any) -> None:
+        made = model.session(**options)
+        self._model, self._session = made._model, made._session
+
+    def close(self) -> None:
+        """Frees the session's memory; a view of its logits keeps only that."""
+        self._session.close()
+
+    def __enter__(self) -> Session:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, value: BaseException | None,
+                 trace: TracebackType | None) -> None:
+        self.close()
+
+    def _ids(self, text: str | Sequence[int]) -> list[int]:
+        return self._model.encode(text) if isinstance(text, str) else list(text)
+
+    def append(self, text: str | Sequence[int], progress: Progress | None = None) -> None:
+        """Reads text or ids; all or nothing. progress(done, total) may raise to stop. Raises
+        ContextFull, Cancelled, KeyboardInterrupt."""
+        self._session.append(self._ids(text), progress)
+
+    def logits_of(self, text: str | Sequence[int]) -> Floats:
+        """Reads text or ids and returns the logits after each: [n, n_vocab]."""
+        return self._session.rows(self._ids(text), False)
+
+    def hidden_of(self, text: str | Sequence[int]) -> Floats:
+        """Reads text or ids and returns the hidden state of each behind the final norm: [n, n_embd].
+        The session has no logits afterwards."""
+        return self._session.rows(self._ids(text), True)
+
+    def embed(self, text: str | Sequence[int], *, pool: str = "mean", normalize: bool = False) -> Floats:
+        """Reads text or ids and returns their pooled hidden state [n_embd]; pool: mean, last, first."""
+        return self._session.embed(self._ids(text), _choose("pool", pool, _POOL), normalize)
+
+    @property
+    def logits(self) -> Floats:
+        """The logits after the last id, [n_vocab]: a read-only view, not a copy. The session's next
+        call changes what it shows; the memory stays as long as the view. Raises StateError."""
+        return self._session.logits()
+
+    @property
+    def ids(self) -> list[int]:
+        """The ids read so far."""
+        return self._session.ids()
+
+    def __len__(self) -> int:
+        return self._session.info()[0]
+
+    @property
+    def context(self) -> int:
+        return self._session.info()[1]
+
+    @property
+    def reused(self) -> int:
+        """Positions that the last append, edit, truncate or restore kept."""
+        return self._session.info()[2]
+
+    @property
+    def recomputed(self) -> int:
+        """Positions that the last edit, truncate or restore read again."""
+        return self._session.info()[3]
+
+    def _begin(self, sampler: Sampler | None, max_tokens: int, stop: str | Sequence[str],
+               end_ids: Sequence[int], ignore_end: bool, logprobs: bool, top: int) -> None:
+        stops = [stop] if isinstance(stop, str) else list(stop)
+        self._session.begin_generate((sampler or Sampler())._sampler, max_tokens,
+                                     [text for text in stops if text], list(end_ids), ignore_end,
+                                     logprobs, top)
+
+    def generate(self, sampler: Sampler | None = None, *, max_tokens: int = 0,
+                 stop: str | Sequence[str] = (), end_ids: Sequence[int] = (),
+                 ignore_end: bool = False, logprobs: bool = False, top: int = 0) -> Iterator[Token]:
+        """Yields the reply's tokens as they come; greedy without a sampler. Leaving the loop ends the
+        generation; the session then has read the tokens that were given out. stop: texts that end it and are never given out; top:
+        that many alternatives in Token.top. ``finish`` tells how it ended."""
+        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top)
+        try:
+            while self._session.generating():
+                yield from self._session.next()
+        finally:
+            if self._session.generating():
+                self._session.stop()
+
+    async def agenerate(self, sampler: Sampler | None = None, *, max_tokens: int = 0,
+                        stop: str | Sequence[str] = (), end_ids: Sequence[int] = (),
+                        ignore_end: bool = False, logprobs: bool = False,
+                        top: int = 0) -> AsyncIterator[Token]:
+        """The same for ``async for``: the event loop goes on while a thread computes."""
+        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top)
+        loop = asyncio.get_running_loop()
+        try:
+            while self._session.generating():
+                work = loop.run_in_executor(None, self._session.next)
+                try:
+                    tokens = await asyncio.shield(work)
+                except asyncio.CancelledError:
+                    await asyncio.wait([work])  # a token or 20 ms
+                    work.exception()
+                    raise
+                for token in tokens:
+                    yield token
+        finally:
+            if self._session.generating():
+                self._session.stop()
+
+    @property
+    def finish(self) -> str | None:
+        """How the last generation ended: "end", "length", "context", "stop", or None."""
+        return _FINISH[self._session.finish()[0]]
+
+    def fork(self) -> Session:
+        """A second session that has read the same; copies nothing of the cache."""
+        session = Session.__new__(Session)
+        session._model, session._session = self._model, self._session.fork()
+        return session
+
+    def truncate(self, length: int) -> None:
+        """Forgets all but the first ``length`` positions."""
+        self._session.truncate(length)
+
+    def edit(self, text: str | Sequence[int]) -> None:
+        """Makes the session hold exactly this; what it has read of it stays (reused, recomputed)."""
+        self._session.edit(self._ids(text))
+
+    def save(self, *, cache: bool = True) -> bytes:
+        """The session as bytes: with its cache, or only its tokens (4 bytes each)."""
+        return self._session.save(cache)
+
+    def restore(self, data: bytes, *, replay: bool = False) -> None:
+        """Becomes the saved session. Raises ModelError (damaged, another model), UnsupportedError
+        (another kind of cache; replay=True reads the ids again), ContextFull."""
+        self._session.restore(data, replay)
+
+    def cancel(self) -> None:
+        """From any thread: the running call, or else the next one, raises Cancelled."""
+        self._session.cancel()

@@ -1,0 +1,172 @@
+// Model, Tokenizer and Sampler.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "bind.h"
+
+namespace krafla_python {
+namespace {
+
+// A Python function called while a model loads; what it raises ends the load.
+struct Progress {
+  py::object function;
+  std::exception_ptr thrown;
+
+  static int Call(void* user, uint64_t done, uint64_t total) {
+    auto& progress = *static_cast<Progress*>(user);
+    const py::gil_scoped_acquire gil;
+    try {
+      CheckSignals();
+      if (!progress.function.is_none()) progress.function(done, total);
+      return 0;
+    } catch (...) {
+      progress.thrown = std::current_exception();
+      return 1;
+    }
+  }
+};
+
+krafla::Model Open(const std::string& path, bool read, int32_t threads,
+                   std::optional<uint64_t> budget, py::object progress) {
+  Progress call{std::move(progress), nullptr};
+  std::optional<krafla::Model> model;
+  try {
+    const py::gil_scoped_release release;
+    krafla_runtime_options runtime_options = KRAFLA_RUNTIME_OPTIONS_INIT;
+    runtime_options.threads = threads;
+    runtime_options.has_budget = budget ? 1 : 0;
+    runtime_options.budget = budget.value_or(0);
+    krafla::Runtime runtime(runtime_options);
+    krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+    options.load = read ? KRAFLA_LOAD_READ : KRAFLA_LOAD_MAP;
+    options.progress = Progress::Call;
+    options.user = &call;
+    model.emplace(krafla::Model::Open(path, &runtime, options));
+  } catch (const krafla::Error&) {
+    if (call.thrown) std::rethrow_exception(call.thrown);
+    throw;
+  }
+  return std::move(*model);
+}
+
+py::dict Info(const krafla::Model& model) {
+  const krafla_model_info info = model.info();
+  py::dict result;
+  result["arch"] = info.arch;
+  result["name"] = info.name;
+  result["n_vocab"] = info.n_vocab;
+  result["n_layers"] = info.n_layers;
+  result["n_embd"] = info.n_embd;
+  result["n_heads"] = info.n_heads;
+  result["n_kv_heads"] = info.n_kv_heads;
+  result["head_dim"] = info.head_dim;
+  result["has_tokenizer"] = info.has_tokenizer != 0;
+  result["has_template"] = info.has_template != 0;
+  result["max_context"] = info.max_context;
+  result["weight_bytes"] = info.weight_bytes;
+  result["file_hash"] = info.file_hash;
+  return result;
+}
+
+py::dict Metadata(const krafla::Model& model) {
+  py::dict result;
+  const char* key = nullptr;
+  const char* value = nullptr;
+  for (size_t i = 0; krafla_model_get_metadata(model.get(), i, &key, &value, nullptr) == KRAFLA_OK;
+       ++i) {
+    result[key] = value;
+  }
+  return result;
+}
+
+py::list Tensors(const krafla::Model& model) {
+  py::list result;
+  krafla_tensor_info info{};
+  info.struct_size = sizeof(info);
+  for (size_t i = 0; krafla_model_get_tensor(model.get(), i, &info, nullptr) == KRAFLA_OK; ++i) {
+    py::list dims;
+    for (const uint64_t dim : info.dims) {
+      if (dim != 0) dims.append(dim);
+    }
+    result.append(py::make_tuple(info.name, info.format, py::tuple(dims), info.bytes));
+  }
+  return result;
+}
+
+// The text of a chat as token ids: only what the template wrote may be control tokens.
+std::vector<int32_t> RenderIds(const krafla::Model& model, const krafla::Tokenizer& tokenizer,
+                               const std::string& json) {
+  return tokenizer.Encode(krafla::Template(model).Render(json, &tokenizer));
+}
+
+void AddStage(krafla::Sampler& sampler, const std::string& stage, const py::kwargs& values) {
+  std::vector<std::string> names;
+  std::vector<krafla_param> params;
+  for (const auto& [name, value] : values) {
+    names.push_back(py::cast<std::string>(name));
+    params.push_back({nullptr, py::cast<double>(value)});
+  }
+  for (size_t i = 0; i < names.size(); ++i) params[i].name = names[i].c_str();
+  krafla::Check(
+      krafla_sampler_add(sampler.get(), stage.data(), stage.size(), params.data(), params.size()));
+}
+
+}  // namespace
+
+void BindModel(py::module_& module) {
+  const py::call_guard<py::gil_scoped_release> release;
+  py::class_<krafla::Model, std::shared_ptr<krafla::Model>>(module, "Model")
+      .def(py::init(&Open), py::arg("path"), py::arg("read"), py::arg("threads"), py::arg("budget"),
+           py::arg("progress"))
+      .def("info", &Info)
+      .def("metadata", &Metadata)
+      .def("tensors", &Tensors)
+      .def("plan",
+           [](const krafla::Model& model, int64_t context, int32_t kv, int64_t batch) {
+             krafla_session_options options = KRAFLA_SESSION_OPTIONS_INIT;
+             options.context = context;
+             options.kv = kv;
+             options.batch = batch;
+             const krafla_plan plan = model.Plan(options);
+             return py::make_tuple(plan.weights_mapped, plan.weights_read, plan.kv, plan.state,
+                                   plan.scratch, plan.total);
+           })
+      .def("end_ids", &krafla::Model::end_ids);
+  py::class_<krafla::Tokenizer, std::shared_ptr<krafla::Tokenizer>>(module, "Tokenizer")
+      .def(py::init<const krafla::Model&>(), release)
+      .def(
+          "encode",
+          [](const krafla::Tokenizer& tokenizer, const std::string& text, uint32_t flags) {
+            return tokenizer.Encode(text, flags);
+          },
+          release)
+      .def("decode",
+           [](const krafla::Tokenizer& tokenizer, const std::vector<int32_t>& ids, bool skip) {
+             return py::bytes(tokenizer.Decode(ids, skip ? KRAFLA_DECODE_SKIP_SPECIAL : 0));
+           })
+      .def("find",
+           [](const krafla::Tokenizer& tokenizer, const std::string& text) {
+             int32_t id = -1;
+             krafla::Check(krafla_tokenizer_find(tokenizer.get(), text.data(), text.size(), &id));
+             return id;
+           })
+      .def(
+          "render",
+          [](const krafla::Tokenizer& tokenizer, const krafla::Model& model,
+             const std::string& json) { return RenderIds(model, tokenizer, json); },
+          release);
+  py::class_<krafla::Sampler, std::shared_ptr<krafla::Sampler>>(module, "Sampler")
+      .def(py::init<>())
+      .def(py::init<uint64_t>())
+      .def("add", &AddStage)
+      .def("seed", &krafla::Sampler::seed)
+      .def("reset", &krafla::Sampler::Reset)
+      .def("accept", &krafla::Sampler::Accept)
+      .def("sample", [](krafla::Sampler& sampler,
+                        const py::array_t<float, py::array::c_style | py::array::forcecast>& row) {
+        return sampler.Sample(row.data(), static_cast<size_t>(row.size()));
+      });
+}
+
+}  // namespace krafla_python

@@ -1,0 +1,304 @@
+// Session: everything that computes runs without the GIL, in slices between which signals are
+// looked at.
+#include <algorithm>
+#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bind.h"
+
+namespace krafla_python {
+namespace {
+
+constexpr int64_t kSliceUs = 20000;
+
+struct Token {
+  int32_t id;
+  std::string text;
+  std::optional<float> logprob;
+  std::vector<std::pair<int32_t, float>> top;
+};
+
+// A session with what a generation in progress has said and not yet been asked for.
+class PySession {
+ public:
+  PySession(std::shared_ptr<krafla::Model> model, int64_t context, int32_t kv,
+            std::optional<int64_t> reserve, int64_t batch)
+      : model_(std::move(model)) {
+    krafla_session_options options = KRAFLA_SESSION_OPTIONS_INIT;
+    options.context = context;
+    options.kv = kv;
+    options.batch = batch;
+    options.has_reserve = reserve ? 1 : 0;
+    options.reserve = reserve.value_or(0);
+    const py::gil_scoped_release release;
+    session_ = std::make_shared<krafla::Session>(*model_, options);
+  }
+  PySession(std::shared_ptr<krafla::Model> model, krafla::Session session)
+      : model_(std::move(model)), session_(std::make_shared<krafla::Session>(std::move(session))) {}
+
+  const std::shared_ptr<krafla::Session>& shared() const { return session_; }
+  krafla::Session& get() {
+    if (!session_) throw krafla::Error(KRAFLA_E_STATE, "session: it is closed");
+    return *session_;
+  }
+  std::unique_ptr<PySession> Fork() {
+    krafla::Session& session = get();
+    const py::gil_scoped_release release;
+    return std::make_unique<PySession>(model_, session.Fork());
+  }
+  size_t n_vocab() const { return static_cast<size_t>(model_->info().n_vocab); }
+  size_t n_embd() const { return static_cast<size_t>(model_->info().n_embd); }
+
+  // After Begin: to the end, or abandoned where a signal or a callback raises.
+  void Run(const py::object& progress, int64_t total) {
+    done_ = 0;
+    try {
+      do {
+        CheckSignals();
+        if (!progress.is_none()) progress(done_, total);
+      } while (!Slice());
+    } catch (...) {
+      if (session_) krafla_session_abandon(session_->get());
+      throw;
+    }
+    if (!progress.is_none()) progress(total, total);
+  }
+
+  void Append(const std::vector<int32_t>& ids, const py::object& progress) {
+    krafla_append_options options = KRAFLA_APPEND_OPTIONS_INIT;
+    options.user = &done_;
+    options.on_progress = [](void* user, int64_t done, int64_t) {
+      *static_cast<int64_t*>(user) = done;
+      return 0;
+    };
+    get().Begin(ids, options);
+    Run(progress, static_cast<int64_t>(ids.size()));
+  }
+
+  py::array_t<float> Rows(const std::vector<int32_t>& ids, bool hidden) {
+    const size_t width = hidden ? n_embd() : n_vocab();
+    py::array_t<float> rows({ids.size(), width});
+    struct Out {
+      float* at;
+    } out{rows.mutable_data()};
+    krafla_append_options options = KRAFLA_APPEND_OPTIONS_INIT;
+    options.user = &out;
+    const auto write = [](void* user, int64_t, const float* row, size_t n) -> int {
+      auto& target = *static_cast<Out*>(user);
+      target.at = std::copy(row, row + n, target.at);
+      return 0;
+    };
+    if (hidden) {
+      options.on_hidden = write;
+      options.logits = KRAFLA_LOGITS_NONE;
+    } else {
+      options.on_logits = write;
+      options.logits = KRAFLA_LOGITS_ALL;
+    }
+    get().Begin(ids, options);
+    Run(py::none(), static_cast<int64_t>(ids.size()));
+    return rows;
+  }
+
+  py::array_t<float> Embed(const std::vector<int32_t>& ids, int32_t pool, bool normalize) {
+    py::array_t<float> out(std::vector<py::ssize_t>{static_cast<py::ssize_t>(n_embd())});
+    float* data = out.mutable_data();
+    krafla_embed_options options = KRAFLA_EMBED_OPTIONS_INIT;
+    options.pool = pool;
+    options.normalize = normalize ? 1 : 0;
+    size_t n = 0;
+    krafla::Session& session = get();
+    const py::gil_scoped_release release;
+    krafla::Check(
+        krafla_session_embed(session.get(), ids.data(), ids.size(), &options, data, n_embd(), &n));
+    return out;
+  }
+
+  void BeginGenerate(krafla::Sampler& sampler, int64_t max_tokens,
+                     const std::vector<std::string>& stops, const std::vector<int32_t>& end_ids,
+                     bool ignore_end, bool logprobs, int32_t n_top) {
+    std::vector<krafla_string> strings;
+    for (const std::string& stop : stops) strings.push_back({stop.data(), stop.size()});
+    krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
+    options.max_tokens = max_tokens;
+    options.stops = strings.data();
+    options.n_stops = strings.size();
+    options.end_ids = end_ids.data();
+    options.n_end_ids = end_ids.size();
+    options.ignore_end = ignore_end ? 1 : 0;
+    options.logprobs = logprobs || n_top > 0 ? 1 : 0;
+    options.n_top = n_top;
+    options.user = this;
+    options.on_token = [](void* user, const krafla_token* token) {
+      return static_cast<PySession*>(user)->OnToken(*token);
+    };
+    logprobs_ = options.logprobs != 0;
+    krafla::Check(krafla_session_begin_generate(get().get(), sampler.get(), &options));
+    tokens_.clear();
+    told_ = -1;
+    generating_ = true;
+  }
+
+  // The tokens of the next slices: at least one, unless the reply has ended (then perhaps none).
+  std::vector<Token> Next() {
+    while (generating_ && tokens_.empty()) {
+      if (SliceToToken()) generating_ = false;
+      CheckSignals();
+    }
+    return std::exchange(tokens_, {});
+  }
+  bool generating() const { return generating_; }
+  // The token that was given out last is read to its end, so that the session has read all of them.
+  void Stop() {
+    if (!session_) return;
+    while (generating_ && told_ >= session_->info().length) {
+      if (session_->Step(0)) generating_ = false;
+    }
+    Abandon();
+  }
+
+  py::bytes Save(bool cache) {
+    krafla_save_options options = KRAFLA_SAVE_OPTIONS_INIT;
+    options.content = cache ? KRAFLA_SAVE_CACHE : KRAFLA_SAVE_TOKENS;
+    size_t size = 0;
+    const int32_t code = krafla_session_save(get().get(), nullptr, 0, &size, &options);
+    if (code != KRAFLA_E_BUFFER) krafla::Check(code);
+    PyObject* bytes = PyBytes_FromStringAndSize(nullptr, static_cast<py::ssize_t>(size));
+    if (bytes == nullptr) throw py::error_already_set();
+    auto owner = py::reinterpret_steal<py::bytes>(bytes);
+    krafla::Check(
+        krafla_session_save(get().get(), PyBytes_AS_STRING(bytes), size, &size, &options));
+    return owner;
+  }
+
+  void Close() {
+    if (session_) Abandon();
+    session_.reset();
+  }
+
+ private:
+  void Abandon() {
+    generating_ = false;
+    krafla_session_abandon(session_->get());
+  }
+  // Until a token comes, or for a slice. True: the reply has ended.
+  bool SliceToToken() {
+    get();
+    const std::shared_ptr<krafla::Session> session = session_;
+    const py::gil_scoped_release release;
+    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(kSliceUs);
+    bool done = false;
+    while (!done && tokens_.empty() && std::chrono::steady_clock::now() < end) {
+      done = session->Step(0);
+    }
+    return done;
+  }
+  bool Slice() {
+    get();
+    const std::shared_ptr<krafla::Session> session = session_;  // close() may come meanwhile
+    const py::gil_scoped_release release;
+    return session->Step(kSliceUs);
+  }
+  int OnToken(const krafla_token& token) {  // without the GIL
+    Token kept{token.id, std::string(token.text, token.text_length), std::nullopt, {}};
+    if (logprobs_ && token.id >= 0) {
+      kept.logprob = token.logprob;
+      for (int32_t i = 0; i < token.n_top; ++i) {
+        kept.top.emplace_back(token.top_ids[i], token.top_logprobs[i]);
+      }
+    }
+    if (token.id >= 0) told_ = token.position;
+    tokens_.push_back(std::move(kept));
+    return 0;
+  }
+
+  std::shared_ptr<krafla::Model> model_;
+  std::shared_ptr<krafla::Session> session_;  // a view of its logits may hold it too
+  int64_t done_ = 0;                          // of an append
+  std::vector<Token> tokens_;
+  int64_t told_ = -1;  // the position of the last token given out
+  bool generating_ = false;
+  bool logprobs_ = false;
+};
+
+// A read-only view of the row. It keeps the row's memory, also after close(); the session's next
+// call changes what is in it.
+py::array LogitsView(const py::object& self) {
+  auto& session = self.cast<PySession&>();
+  const krafla::Logits row = session.get().logits();
+  const py::capsule owner(new std::shared_ptr<krafla::Session>(session.shared()), [](void* held) {
+    delete static_cast<std::shared_ptr<krafla::Session>*>(held);
+  });
+  py::array_t<float> view({row.size}, {sizeof(float)}, row.data, owner);
+  view.attr("setflags")(py::arg("write") = false);
+  return std::move(view);
+}
+
+}  // namespace
+
+void BindSession(py::module_& module) {
+  py::class_<Token>(module, "Token")
+      .def_readonly("id", &Token::id)
+      .def_readonly("text", &Token::text)
+      .def_readonly("logprob", &Token::logprob)
+      .def_readonly("top", &Token::top)
+      .def("__repr__", [](const Token& token) {
+        return "Token(id=" + std::to_string(token.id) +
+               ", text=" + py::cast<std::string>(py::repr(py::str(token.text))) + ")";
+      });
+  py::class_<PySession>(module, "Session")
+      .def(py::init<std::shared_ptr<krafla::Model>, int64_t, int32_t, std::optional<int64_t>,
+                    int64_t>())
+      .def("append", &PySession::Append)
+      .def("rows", &PySession::Rows)
+      .def("embed", &PySession::Embed)
+      .def("begin_generate", &PySession::BeginGenerate, py::keep_alive<1, 2>())
+      .def("next", &PySession::Next)
+      .def("generating", &PySession::generating)
+      .def("stop", &PySession::Stop)
+      .def("finish",
+           [](PySession& self) {
+             const krafla_generate_result result = self.get().result();
+             return py::make_tuple(result.finish, result.n_tokens, result.stop);
+           })
+      .def("fork", &PySession::Fork)
+      .def("truncate",
+           [](PySession& self, int64_t length) {
+             krafla::Session& session = self.get();
+             const py::gil_scoped_release release;
+             session.Truncate(length);
+           })
+      .def("edit",
+           [](PySession& self, const std::vector<int32_t>& ids) {
+             krafla::Session& session = self.get();
+             const py::gil_scoped_release release;
+             session.Edit(ids);
+           })
+      .def("cancel", [](PySession& self) { self.get().Cancel(); })
+      .def("save", &PySession::Save)
+      .def("restore",
+           [](PySession& self, const py::bytes& bytes, bool replay) {
+             const std::string_view data = bytes;
+             krafla_restore_options options = KRAFLA_RESTORE_OPTIONS_INIT;
+             options.replay = replay ? 1 : 0;
+             krafla::Session& session = self.get();
+             const py::gil_scoped_release release;
+             krafla::Check(
+                 krafla_session_restore(session.get(), data.data(), data.size(), &options));
+           })
+      .def("logits", [](const py::object& self) { return LogitsView(self); })
+      .def("ids", [](PySession& self) { return self.get().ids(); })
+      .def("info",
+           [](PySession& self) {
+             const krafla_session_info info = self.get().info();
+             return py::make_tuple(info.length, info.context, info.reused, info.recomputed,
+                                   info.kv_bytes);
+           })
+      .def("close", &PySession::Close);
+}
+
+}  // namespace krafla_python

@@ -1,0 +1,254 @@
+"""The Python package, as it is installed. Usage: test_krafla.py MODEL [TestClass.test]
+
+MODEL: a small .mlb with a tokenizer and a template (tests/data/models/tiny-chat, converted).
+"""
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import unittest
+
+import krafla
+import numpy as np
+
+MODEL = sys.argv.pop(1)
+TEXT = "In the beginning God created the heaven and the earth."
+
+
+def resident_kb():
+    with open("/proc/self/statm", encoding="ascii") as file:
+        return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE") // 1024
+
+
+class Basics(unittest.TestCase):
+    def setUp(self):
+        self.model = krafla.Model(MODEL, threads=1)
+        self.session = self.model.session(context=256)
+
+    def test_text_and_ids(self):
+        ids = self.model.encode(TEXT)
+        self.assertEqual(self.model.decode(ids), TEXT)
+        self.session.append(TEXT)
+        self.assertEqual(self.session.ids, ids)
+        self.assertEqual(len(self.session), len(ids))
+
+    def test_logits_are_a_view_that_outlives_the_session(self):
+        self.session.append(TEXT)
+        view = self.session.logits
+        copy = view.copy()
+        self.assertEqual(view.shape, (self.model.info["n_vocab"],))
+        self.assertFalse(view.flags.writeable)
+        self.assertFalse(view.flags.owndata)
+        self.session.close()
+        del self.session
+        gc.collect()
+        np.testing.assert_array_equal(view, copy)
+
+    def test_rows(self):
+        ids = self.model.encode(TEXT)
+        rows = self.session.logits_of(ids)
+        self.assertEqual(rows.shape, (len(ids), self.model.info["n_vocab"]))
+        np.testing.assert_array_equal(rows[-1], self.session.logits)
+        with self.model.session() as other:
+            hidden = other.hidden_of(ids)
+            self.assertEqual(hidden.shape, (len(ids), self.model.info["n_embd"]))
+            self.assertRaises(krafla.StateError, lambda: other.logits)
+            other.truncate(0)
+            np.testing.assert_array_equal(other.embed(ids, pool="last"), hidden[-1])
+            other.truncate(0)
+            self.assertAlmostEqual(float(np.linalg.norm(other.embed(ids, normalize=True))), 1, 5)
+
+    def test_generate(self):
+        self.session.append(TEXT)
+        with self.session.fork() as fork:
+            tokens = list(fork.generate(krafla.Sampler(3, temperature=2), max_tokens=20, ignore_end=True,
+                                        top=2))
+            self.assertEqual(fork.finish, "length")
+        self.assertEqual(sum(token.id >= 0 for token in tokens), 20)
+        self.assertLessEqual(tokens[0].logprob, 0)
+        self.assertEqual(len(tokens[0].top), 2)
+        text = "".join(token.text for token in tokens)
+        stop = text[5:9]
+        stopped = "".join(token.text for token in self.session.generate(
+            krafla.Sampler(3, temperature=2), ignore_end=True, stop=[stop]))
+        self.assertEqual(stopped, text[:text.index(stop)])
+        self.assertEqual(self.session.finish, "stop")
+
+    def test_leaving_the_loop_keeps_the_session(self):
+        self.session.append(TEXT)
+        n = len(self.session)
+        for _ in self.session.generate(ignore_end=True):
+            break
+        self.assertGreaterEqual(len(self.session), n)
+        self.session.append(TEXT)
+
+    def test_save_edit_truncate(self):
+        self.session.append(TEXT)
+        logits = self.session.logits.copy()
+        for cache in (True, False):
+            with self.model.session(context=256) as other:
+                other.restore(self.session.save(cache=cache))
+                np.testing.assert_array_equal(other.logits, logits)
+        ids = self.session.ids
+        self.session.edit(ids[:5] + [7] + ids[6:])
+        self.assertEqual(self.session.reused, 5)
+        self.session.truncate(3)
+        self.assertEqual(self.session.ids, ids[:3])
+
+    def test_errors(self):
+        self.assertRaises(krafla.NotFound, krafla.Model, "/nonexistent.mlb")
+        self.assertRaises(ValueError, self.session.append, [-1])
+        self.assertRaises(krafla.ContextFull, self.session.append, [1] * 300)
+        self.assertRaises(krafla.ModelError, self.session.restore, b"x" * 200)
+        self.assertRaises(MemoryError, krafla.Model, MODEL, load="read", budget=1000)
+        self.assertRaises(krafla.NotFound, krafla.Sampler().add, "no_such_stage")
+        self.assertRaises(ValueError, krafla.Sampler, top_p=2.0)
+        try:
+            krafla.Model("/nonexistent.mlb")
+        except krafla.Error as error:
+            self.assertEqual(error.name, "KRAFLA_E_NOT_FOUND")
+        self.session.close()
+        self.assertRaises(krafla.StateError, self.session.append, [1])
+
+    def test_progress_that_raises(self):
+        class Enough(Exception):
+            pass
+
+        def stop(done, total):
+            raise Enough
+
+        self.assertRaises(Enough, krafla.Model, MODEL, load="read", progress=stop)
+        with self.model.session() as session:
+            self.assertRaises(Enough, session.append, [1] * 50, stop)
+            self.assertEqual(len(session), 0)
+
+    def test_llama(self):
+        with krafla.Llama(MODEL, n_ctx=256, seed=1) as llm:
+            self.assertEqual(llm.detokenize(llm.tokenize(b"In the", add_bos=False)), b"In the")
+            whole = llm(TEXT, max_tokens=8, temperature=0)
+            parts = list(llm(TEXT, max_tokens=8, temperature=0, stream=True))
+            self.assertEqual(whole["choices"][0]["text"],
+                             "".join(part["choices"][0]["text"] for part in parts))
+            chat = llm.create_chat_completion([{"role": "user", "content": "In the"}], max_tokens=4)
+            self.assertEqual(chat["choices"][0]["message"]["role"], "assistant")
+            self.assertIn(chat["choices"][0]["finish_reason"], ("stop", "length"))
+            self.assertEqual(len(llm.embed("In the")), self.model.info["n_embd"])
+
+
+class Living(unittest.TestCase):
+    def test_load_and_unload_keep_memory_flat(self):
+        def cycle():
+            with krafla.Model(MODEL, threads=2, load="read") as model, model.session() as session:
+                session.append(TEXT)
+                list(session.generate(max_tokens=3))
+
+        for _ in range(20):
+            cycle()
+        gc.collect()
+        before = resident_kb()
+        for _ in range(200):
+            cycle()
+        gc.collect()
+        self.assertLess(resident_kb() - before, 1024, "KB more after 200 cycles")
+
+    def test_two_threads(self):
+        model = krafla.Model(MODEL, threads=1)
+        shared = model.session(context=256)
+        refused = []
+        texts = []
+
+        def work(session):
+            try:
+                for _ in range(20):
+                    session.append(TEXT)
+                    texts.append("".join(token.text for token in session.generate(max_tokens=5)))
+                    session.truncate(0)
+            except krafla.StateError as error:
+                refused.append(error)
+
+        threads = [threading.Thread(target=work, args=(session,))
+                   for session in (shared, shared, model.session(), model.session())]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join(60)
+            self.assertFalse(thread.is_alive(), "frozen")
+        self.assertEqual(len(set(texts)), 1)
+
+    def test_asyncio(self):
+        model = krafla.Model(MODEL, threads=1)
+
+        async def speak():
+            session = model.session(context=256)
+            session.append(TEXT)
+            return [token.id async for token in session.agenerate(max_tokens=10, ignore_end=True)]
+
+        async def main():
+            replies = await asyncio.gather(speak(), speak(), speak())
+            session = model.session(context=256)
+            session.append(TEXT)
+
+            async def endless():
+                async for _ in session.agenerate(krafla.Sampler(1, temperature=3), ignore_end=True):
+                    pass
+
+            task = asyncio.ensure_future(endless())
+            await asyncio.sleep(0)
+            task.cancel()
+            try:
+                await task
+            except asyncio.CancelledError:
+                pass
+            return replies
+
+        replies = asyncio.run(main())
+        self.assertEqual(replies[0], replies[1])
+        self.assertEqual(replies[0], replies[2])
+
+    def test_interrupt(self):
+        model = krafla.Model(MODEL, threads=1)
+        session = model.session(context=1 << 9)
+        session.append(TEXT)
+        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        started = time.monotonic()
+        with self.assertRaises(KeyboardInterrupt):
+            while True:
+                for _ in session.generate(krafla.Sampler(1, temperature=3), ignore_end=True):
+                    pass
+                session.truncate(5)
+        self.assertLess(time.monotonic() - started, 1)
+        session.truncate(5)
+        session.append(TEXT)
+
+    def test_exit_with_live_objects(self):
+        program = f"""
+import krafla
+model = krafla.Model({MODEL!r}, threads=2)
+session = model.session()
+session.append({TEXT!r})
+reply = session.generate(ignore_end=True)
+next(reply)
+view = session.logits
+keep = [model, session, reply, view]
+"""
+        done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60,
+                              check=False)
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, "", ""))
+
+    def test_the_set_is_chosen_at_import(self):
+        done = subprocess.run([sys.executable, "-c", "import krafla; print(krafla.isa)"],
+                              env={**os.environ, "KRAFLA_ISA": krafla.isa}, capture_output=True, text=True,
+                              check=True)
+        self.assertEqual(done.stdout.strip(), krafla.isa)
+        done = subprocess.run([sys.executable, "-c", "import krafla"],
+                              env={**os.environ, "KRAFLA_ISA": "z80"}, capture_output=True, text=True,
+                              check=False)
+        self.assertIn("ImportError", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,25 @@
+"""What type checkers must accept and refuse of the package (mypy --strict, pyright)."""
+from collections.abc import AsyncIterator, Iterator
+
+import krafla
+import numpy as np
+from numpy.typing import NDArray
+
+
+def accepted(model: krafla.Model) -> str:
+    with model.session(context=64, kv="f32") as session:
+        session.append("text", progress=lambda done, total: None)
+        session.append([1, 2, 3])
+        row: NDArray[np.float32] = session.logits
+        tokens: Iterator[krafla.Token] = session.generate(krafla.Sampler(1, top_k=4), stop="x")
+        text = "".join(token.text for token in tokens)
+        pieces: AsyncIterator[krafla.Token] = session.agenerate()
+        del pieces, row
+        finish: str | None = session.finish
+        return text + (finish or "")
+
+
+def refused(model: krafla.Model) -> None:
+    model.session(context="64")  # type: ignore[arg-type]
+    krafla.Sampler("1")  # type: ignore[arg-type]
+    model.session().logits = 1  # type: ignore[assignment, misc]
