@@ -17,7 +17,7 @@ from krafla._krafla import Token
 
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int], object]
-_KV = {"f16": 0, "f32": 1}
+_KV = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
 _POOL = {"mean": 0, "last": 1, "first": 2}
 _FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop"}
 
@@ -165,7 +165,7 @@ class Model:
     def session(self, *, context: int = 0, kv: str = "f16", reserve: int | None = None,
                 batch: int = 0) -> Session:
         """A new session. context: positions (0: the smaller of 4096 and the model's maximum); kv:
-        "f16" or "f32"; reserve: positions whose memory is taken now (None: all)."""
+        "f16", "f32", or quantised: "q8", "k8v4", "k6v6", "k4v4"; reserve: positions whose memory is taken now (None: all)."""
         session = Session.__new__(Session)
         session._model = self
         session._session = _krafla.Session(self._model, context, _choose("kv", kv, _KV), reserve,
