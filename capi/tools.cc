@@ -8,6 +8,7 @@
 #include "lib/convert/convert.h"
 #include "lib/convert/mix.h"
 #include "lib/eval/drift.h"
+#include "lib/eval/generation.h"
 #include "lib/eval/machine.h"
 #include "lib/eval/perplexity.h"
 
@@ -231,6 +232,60 @@ int32_t krafla_measure_drift(krafla_drift* out, const krafla_model* reference,
     filled.nll_difference = measured.nll_difference;
     filled.nll_difference_error = measured.nll_difference_error;
     capi::WriteInfo(filled, out);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_measure_match(krafla_match* out, const krafla_model* reference,
+                             const krafla_model* model, const krafla_tokenizer* tokenizer,
+                             const char* text, size_t length, int64_t prompts, int64_t tokens,
+                             const krafla_drift_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(out, "krafla_match"));
+    KRAFLA_CHECK_POINTER(reference);
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view view, capi::ReadString(text, length, "text"));
+    krafla_drift_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_drift_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const DriftOptions drift, ToDriftOptions(given));
+    MatchOptions inner;
+    inner.reference = drift.reference;
+    inner.model = drift.model;
+    if (prompts != 0) inner.prompts = prompts;
+    if (tokens != 0) inner.tokens = tokens;
+    inner.progress = drift.progress;
+    inner.user = drift.user;
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Tokenizer> used,
+                            TokenizerOr(tokenizer, *reference));
+    KRAFLA_ASSIGN_OR_RETURN(
+        const Match measured,
+        MeasureMatch(reference->shared->model, model->shared->model, *used, view, inner));
+    krafla_match filled{};
+    filled.prompts = measured.prompts;
+    filled.tokens = measured.tokens;
+    filled.mean = measured.mean;
+    filled.least = measured.least;
+    filled.complete = measured.complete;
+    capi::WriteInfo(filled, out);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_measure_needle(int64_t* found, const krafla_model* model,
+                              const krafla_tokenizer* tokenizer, const char* text, size_t length,
+                              int64_t depths, const krafla_session_options* session_options,
+                              int (*progress)(void* user, uint64_t done, uint64_t total),
+                              void* user) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(found);
+    KRAFLA_CHECK_POINTER(model);
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view view, capi::ReadString(text, length, "text"));
+    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, ReadSessionOptions(session_options));
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<const Tokenizer> used,
+                            TokenizerOr(tokenizer, *model));
+    KRAFLA_ASSIGN_OR_RETURN(const Needle measured, MeasureNeedle(model->shared->model, *used, view,
+                                                                 options, depths, progress, user));
+    *found = measured.found;
     return OkStatus();
   });
 }

@@ -138,6 +138,32 @@ KRAFLA_API int32_t krafla_measure_drift(krafla_drift *out, const krafla_model *r
                                         const krafla_tokenizer *tokenizer, const char *text,
                                         size_t length, const krafla_drift_options *options);
 
+typedef struct krafla_match {
+  size_t struct_size;
+  int64_t prompts, tokens; /* generated for each */
+  double mean;             /* tokens before the first that differs */
+  int64_t least;
+  int64_t complete; /* prompts without a difference */
+} krafla_match;
+
+/* `prompts` pieces of 64 tokens from all over the text; both models continue each by `tokens` of
+ * their likeliest tokens. options: reference, model, progress (in prompts), user. 0: 8 prompts, 64
+ * tokens. Returns what krafla_measure_drift does. */
+KRAFLA_API int32_t krafla_measure_match(krafla_match *out, const krafla_model *reference,
+                                        const krafla_model *model,
+                                        const krafla_tokenizer *tokenizer, const char *text,
+                                        size_t length, int64_t prompts, int64_t tokens,
+                                        const krafla_drift_options *options);
+
+/* A sentence with a number stands at `depths` depths, evenly spread over as much of the text as
+ * fills the session's context; *found: how often the model, asked for it at the end, tells it. */
+KRAFLA_API int32_t krafla_measure_needle(int64_t *found, const krafla_model *model,
+                                         const krafla_tokenizer *tokenizer, const char *text,
+                                         size_t length, int64_t depths,
+                                         const krafla_session_options *session_options,
+                                         int (*progress)(void *user, uint64_t done, uint64_t total),
+                                         void *user);
+
 /* Bytes a second that `threads` threads read from `bytes` of memory in large pages with this
  * build's widest loads (the best of several passes). */
 KRAFLA_API int32_t krafla_measure_read(double *bytes_per_second, int32_t threads, uint64_t bytes);

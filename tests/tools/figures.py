@@ -118,6 +118,31 @@ class Drift(unittest.TestCase):
             self.assertEqual(made, self.drift(self.q8, "--cache", cache))
             self.assertEqual(cache.stat().st_size, size)
 
+    def test_quality(self):
+        out = FOLDER / "quality"
+        chat = models()["chat.mlb"]
+        args = ["ml_eval", "quality", chat, self.text, "--models", f"{self.q8},{chat}", "--kvs", "f32,f16", "--ctx", "64",
+                "--chunks", "3", "--needle", "400", "--out", out]
+        first = call(*args)
+        self.assertEqual(first.code, 0, first)
+        rows = json.loads(first.out)
+        self.assertEqual([(r["model"], r["kv"]) for r in rows],
+                         [("chat q8", "f32"), ("chat q8", "f16"), ("chat", "f32"), ("chat", "f16")])
+        self.assertEqual((rows[2]["kl_max"], rows[2]["match_mean"], rows[2]["match_complete"]), (0, 64, 8))
+        self.assertTrue(0 <= rows[0]["match_least"] <= rows[0]["match_mean"] <= 64)
+        self.assertEqual([r["needle_depths"] for r in rows], [5] * 4)
+        lines = out.with_suffix(".jsonl").read_text().splitlines()
+        self.assertEqual(len(lines), 4)
+        html = out.with_suffix(".html").read_text()
+        self.assertIn("<svg", html)
+        self.assertNotIn("href", html)
+        self.assertEqual(len(out.with_suffix(".md").read_text().splitlines()), 6)
+        out.with_suffix(".jsonl").write_text("\n".join(lines[:2]) + "\n{broken")  # as a kill leaves it
+        for _ in range(2):
+            again = call(*args)
+            self.assertEqual(json.loads(again.out), rows)
+        self.assertEqual(len(out.with_suffix(".jsonl").read_text().splitlines()), 5)
+
     def test_refusals(self):
         short = FOLDER / "short.txt"
         short.write_text("short")

@@ -1,16 +1,24 @@
 // ml_eval drift: how far a model's predictions over a text are from a reference's.
-#include <krafla/krafla_tools.h>
+#include "tools/eval/drift.h"
 
-#include <nlohmann/json.hpp>
-
-#include "tools/eval/commands.h"
 #include "tools/output.h"
-#include "tools/progress.h"
 
 namespace krafla::tools {
-namespace {
 
-nlohmann::ordered_json Json(const krafla_drift& drift, int64_t top_k) {
+DriftCall::DriftCall(const EvalArgs& args, const ModelArgs& reference_args, Progress* progress)
+    : reference(SessionOptions(reference_args)), model(SessionOptions(args.model)) {
+  options.reference = &reference;
+  options.model = &model;
+  options.has_from = args.from >= 0 ? 1 : 0;
+  options.from = args.from >= 0 ? args.from : 0;
+  options.top_k = static_cast<int32_t>(args.top_k);
+  options.max_chunks = args.chunks;
+  if (!args.cache.empty()) options.cache = args.cache.c_str();
+  options.progress = Progress::Callback;
+  options.user = progress;
+}
+
+nlohmann::ordered_json DriftJson(const krafla_drift& drift, int64_t top_k) {
   return {
       {"targets", drift.targets},
       {"kl_mean", drift.kl_mean},
@@ -27,6 +35,8 @@ nlohmann::ordered_json Json(const krafla_drift& drift, int64_t top_k) {
       {"nll_difference_error", drift.nll_difference_error},
   };
 }
+
+namespace {
 
 std::string Table(const krafla_drift& drift, int64_t top_k) {
   const double rise = 100 * (drift.perplexity / drift.reference_perplexity - 1);
@@ -60,27 +70,16 @@ ExitCode EvalDrift(const EvalArgs& args) {
   if (ExitCode e = OpenModel(reference_args, runtime.get(), &reference)) return e;
   if (ExitCode e = OpenTokenizer(reference_args, reference.get(), &tokenizer)) return e;
 
-  const krafla_session_options reference_session = SessionOptions(reference_args);
-  const krafla_session_options session = SessionOptions(args.model);
   Progress progress("tokens");
-  krafla_drift_options options = KRAFLA_DRIFT_OPTIONS_INIT;
-  options.reference = &reference_session;
-  options.model = &session;
-  options.has_from = args.from >= 0 ? 1 : 0;
-  options.from = args.from >= 0 ? args.from : 0;
-  options.top_k = static_cast<int32_t>(args.top_k);
-  options.max_chunks = args.chunks;
-  if (!args.cache.empty()) options.cache = args.cache.c_str();
-  options.progress = Progress::Callback;
-  options.user = &progress;
+  const DriftCall call(args, reference_args, &progress);
   krafla_drift result{};
   result.struct_size = sizeof(result);
   const int32_t code = krafla_measure_drift(&result, reference.get(), model.get(), tokenizer.get(),
-                                            text.data(), text.size(), &options);
+                                            text.data(), text.size(), &call.options);
   progress.Clear();
   if (code != KRAFLA_OK) return FailWith(code, args.text);
   WriteStderr(Table(result, args.top_k));
-  return WriteStdout(Json(result, args.top_k).dump() + "\n");
+  return WriteStdout(DriftJson(result, args.top_k).dump() + "\n");
 }
 
 }  // namespace krafla::tools

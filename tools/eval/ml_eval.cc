@@ -20,26 +20,55 @@ void AddCompute(CLI::App& app, EvalArgs* args) {
   AddLoad(app, &args->model);
 }
 
+void AddScoring(CLI::App& app, EvalArgs* args) {
+  AddTokenizerOverride(app, &args->model);
+  AddInteger(app, "--ctx", &args->model.context, 4, kMaxPositions,
+             "Tokens of a chunk (default 512)");
+  AddInteger(app, "--from", &args->from, 0, kMaxPositions,
+             "First position of a chunk that is scored (default: half of --ctx)");
+  AddInteger(app, "--chunks", &args->chunks, 1, kMaxPositions, "Only the first so many chunks");
+  app.add_option("--cache", args->cache,
+                 "Keeps the reference's log-probabilities in this file, for the next model")
+      ->type_name("FILE");
+}
+
 CLI::App* AddDrift(CLI::App& app, EvalArgs* args) {
   CLI::App* drift = app.add_subcommand(
       "drift", "KL divergence, agreement and perplexity of a model beside a reference");
   AddModel(*drift, &args->model);
   drift->add_option("--ref", args->reference, "The reference (.mlb)")->required()->type_name("REF");
   drift->add_option("TEXT,--text", args->text, "The text file")->required()->type_name("TEXT");
-  AddTokenizerOverride(*drift, &args->model);
-  AddInteger(*drift, "--ctx", &args->model.context, 4, kMaxPositions,
-             "Tokens of a chunk (default 512)");
-  AddInteger(*drift, "--from", &args->from, 0, kMaxPositions,
-             "First position of a chunk that is scored (default: half of --ctx)");
+  AddScoring(*drift, args);
   AddInteger(*drift, "--top", &args->top_k, 1, 1000, "First choices looked at (default 10)");
-  AddInteger(*drift, "--chunks", &args->chunks, 1, kMaxPositions, "Only the first so many chunks");
-  drift
-      ->add_option("--cache", args->cache,
-                   "Keeps the reference's log-probabilities in this file, for the next model")
-      ->type_name("FILE");
   AddCompute(*drift, args);
   AddKv(*drift, "--ref-kv", &args->reference_kv, "f32", "Attention cache of the reference");
   return drift;
+}
+
+CLI::App* AddQuality(CLI::App& app, EvalArgs* args) {
+  CLI::App* quality = app.add_subcommand(
+      "quality", "Drift, greedy matches and needle of models and caches beside a reference");
+  quality->add_option("MODEL", args->reference, "The reference (.mlb)")->required()->type_name("");
+  quality->add_option("TEXT", args->text, "The text file")->required()->type_name("");
+  quality->add_option("--models", args->models, "The models, with commas between")
+      ->required()
+      ->delimiter(',')
+      ->type_name("A.mlb,B.mlb");
+  args->kvs = {"f16"};
+  quality->add_option("--kvs", args->kvs, "Attention caches (default f16)")
+      ->delimiter(',')
+      ->check(CLI::IsMember({"f32", "f16", "q8", "k8v4", "k6v6", "k4v4"}))
+      ->type_name("f16,q8");
+  quality->add_option("--out", args->out, "Writes PREFIX.jsonl, PREFIX.md and PREFIX.html")
+      ->required()
+      ->type_name("PREFIX");
+  AddInteger(*quality, "--needle", &args->needle_context, 64, kMaxPositions,
+             "Looks for a sentence in a context of so many tokens (default: does not)");
+  AddScoring(*quality, args);
+  AddThreads(*quality, &args->model);
+  AddBatch(*quality, &args->model);
+  AddLoad(*quality, &args->model);
+  return quality;
 }
 
 ExitCode Run(int argc, char** argv) {
@@ -65,6 +94,7 @@ ExitCode Run(int argc, char** argv) {
   AddCompute(*ppl, &args);
 
   CLI::App* drift = AddDrift(app, &args);
+  CLI::App* quality = AddQuality(app, &args);
 
   CLI::App* tokenize =
       AddLines(app, &args, "tokenize",
@@ -80,9 +110,9 @@ ExitCode Run(int argc, char** argv) {
     if (args.model.context == 0) args.model.context = 512;
     return EvalPerplexity(args);
   }
-  if (drift->parsed()) {
+  if (drift->parsed() || quality->parsed()) {
     if (args.model.context == 0) args.model.context = 512;
-    return EvalDrift(args);
+    return drift->parsed() ? EvalDrift(args) : EvalQuality(args);
   }
   return EvalLines(args, tokenize->parsed()     ? LineCommand::kTokenize
                          : detokenize->parsed() ? LineCommand::kDetokenize
