@@ -27,6 +27,7 @@ inline constexpr size_t kTileRows = 16;          // rows of a weight tile
 inline constexpr size_t kBlock = 32;             // k of a quantised block
 inline constexpr size_t kPagePositions = 32;     // positions of a KV page
 inline constexpr size_t kAttendPositions = 256;  // positions of an attention block: 8 pages
+inline constexpr size_t kDeltaColumns = 32;      // columns of a tile of recurrent state
 
 // Bytes of one tile-block (16 rows x 32 k): 16 f16 scales, then 64-byte groups in which the 32-bit
 // lane r belongs to row r and holds 4 consecutive k. q8: 8 groups, signed bytes. q4: 4 groups; low
@@ -93,6 +94,21 @@ struct AttendArgs {
   size_t ldo;
 };
 
+// Some tokens of one head of a gated delta net, for one tile of the columns of its state.
+struct DeltaArgs {
+  size_t n_tokens;
+  size_t ld;           // from one token to the next, in all rows below
+  const float* q;      // [n_tokens][ld], head_dim used
+  const float* k;      // likewise
+  const float* qk;     // [n_tokens][ld], one used: dot(q, k)
+  const float* decay;  // likewise: multiplies the state before the token
+  const float* beta;   // likewise: the share of the difference that is written
+  float* v;            // [n_tokens][ld], n_columns used: the token's v in, its o out
+  size_t head_dim;
+  size_t n_columns;  // at most kDeltaColumns; v of the others is 0
+  float* state;      // [head_dim][kDeltaColumns], in place
+};
+
 namespace KRAFLA_KERNELS {
 
 // --- identity ---
@@ -157,14 +173,19 @@ void quantize(const float* x, size_t n, ActBlock* out);
 
 // y = (x * (1 / sqrt(mean(x^2) + eps))) * w, mean = reduction / float(n); y may be x.
 void rms_norm(const float* x, const float* w, size_t n, float eps, float* y);
-void add(const float* x, size_t n, float* y);  // y = y + x
-void mul(const float* x, size_t n, float* y);  // y = y * x
-void scale(float s, size_t n, float* y);       // y = y * s
+void add(const float* x, size_t n, float* y);         // y = y + x
+void mul(const float* x, size_t n, float* y);         // y = y * x
+float dot(const float* x, const float* y, size_t n);  // reduction of x[i] * y[i]
+void scale(float s, size_t n, float* y);              // y = y * s
 // y = (gate * sigmoid(gate)) * up, GELU(gate) * up by its tanh approximation, and by erf; y may be
 // gate.
 void silu_mul(const float* gate, const float* up, size_t n, float* y);
 void gelu_tanh_mul(const float* gate, const float* up, size_t n, float* y);
 void gelu_erf_mul(const float* gate, const float* up, size_t n, float* y);
+// g = min(gate, limit), u = min(max(up, -limit), limit): y = (g * sigmoid(g * alpha)) * (u + 1),
+// with min(a, b) = a < b ? a : b, max alike; y may be gate.
+void swiglu_clamped(const float* gate, const float* up, float alpha, float limit, size_t n,
+                    float* y);
 // Split-half rotation in place of n_heads heads ld apart: for j < n_rot / 2
 //   a = x[j], b = x[j + n_rot / 2]:
 //   x[j] = a * cos[j] - b * sin[j],  x[j + n_rot / 2] = b * cos[j] + a * sin[j].
@@ -232,6 +253,19 @@ void pack_values(size_t bits, const float* v, size_t head_dim, size_t position, 
 // sqrt(n) with the Walsh-Hadamard matrix H; for half = 1, 2, 4 ...: (a, b) = (a + b, a - b) of the
 // pairs half apart, then x * (1 / sqrt(n)). Its own inverse but for rounding.
 void hadamard(float* x, size_t head_dim);
+// --- recurrent layers ---
+
+// A causal convolution along the tokens, then SiLU, in place; n channels each for itself. With
+// in[t] the input of token t and in[-m] = tail row taps - 1 - m:
+//   y = 0; for j < taps ascending: y = y + w[j * ldw + c] * in[t - (taps - 1) + j][c];
+//   x[t * ldx + c] = y * sigmoid(y).
+// Afterwards the tail's taps - 1 rows are the last inputs. 2 <= taps <= 8.
+void conv_silu(float* x, size_t ldx, size_t n_tokens, size_t n, const float* w, size_t ldw,
+               size_t taps, float* tail, size_t ld_tail);
+// For tokens t ascending, each column c of the tile (one accumulator for each sum, i ascending):
+//   u = sum k[i] * S[i][c], w = sum q[i] * S[i][c]; d = (v[c] - decay * u) * beta;
+//   o[c] = decay * w + qk * d; S[i][c] = decay * S[i][c] + k[i] * d.
+void gated_delta(const DeltaArgs& args);
 
 // --- measurement (ml_bench) ---
 

@@ -38,6 +38,22 @@ void mul(const float* x, size_t n, float* y) {
   });
 }
 
+float dot(const float* x, const float* y, size_t n) {
+  F32 sums[kParts];
+  for (F32& s : sums) s = splat(0.0f);
+  size_t i = 0;
+  for (; i + 16 <= n; i += 16) {
+    for (size_t p = 0; p < kParts; ++p) {
+      sums[p] = sums[p] + load(x + i + p * kLanes) * load(y + i + p * kLanes);
+    }
+  }
+  for (size_t p = 0; i + p * kLanes < n; ++p) {
+    const size_t at = i + p * kLanes;
+    sums[p] = sums[p] + load(x + at, lanes_left(at, n)) * load(y + at, lanes_left(at, n));
+  }
+  return fold_sums(sums);
+}
+
 void scale(float s, size_t n, float* y) {
   const F32 factor = splat(s);
   for_vectors(n, [=](size_t i, auto count) { store(y + i, load(y + i, count) * factor, count); });
@@ -59,6 +75,16 @@ void gelu_tanh_mul(const float* gate, const float* up, size_t n, float* y) {
 void gelu_erf_mul(const float* gate, const float* up, size_t n, float* y) {
   for_vectors(n, [=](size_t i, auto count) {
     store(y + i, gelu_erf(load(gate + i, count)) * load(up + i, count), count);
+  });
+}
+
+void swiglu_clamped(const float* gate, const float* up, float alpha, float limit, size_t n,
+                    float* y) {
+  const F32 steep = splat(alpha), high = splat(limit), low = splat(-limit), one = splat(1.0f);
+  for_vectors(n, [=](size_t i, auto count) {
+    const F32 g = min(load(gate + i, count), high);
+    const F32 u = min(max(load(up + i, count), low), high);
+    store(y + i, (g * sigmoid(g * steep)) * (u + one), count);
   });
 }
 

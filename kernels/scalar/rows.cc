@@ -20,6 +20,12 @@ void mul(const float* x, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = y[i] * x[i];
 }
 
+float dot(const float* x, const float* y, size_t n) {
+  float sums[16] = {};
+  for (size_t i = 0; i < n; ++i) sums[i % 16] = sums[i % 16] + x[i] * y[i];
+  return fold_sum(sums);
+}
+
 void scale(float s, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = y[i] * s;
 }
@@ -34,6 +40,15 @@ void gelu_tanh_mul(const float* gate, const float* up, size_t n, float* y) {
 
 void gelu_erf_mul(const float* gate, const float* up, size_t n, float* y) {
   for (size_t i = 0; i < n; ++i) y[i] = gelu_erf_of(gate[i]) * up[i];
+}
+
+void swiglu_clamped(const float* gate, const float* up, float alpha, float limit, size_t n,
+                    float* y) {
+  for (size_t i = 0; i < n; ++i) {
+    const float g = min_of(gate[i], limit);
+    const float u = min_of(max_of(up[i], -limit), limit);
+    y[i] = (g * sigmoid_of(g * alpha)) * (u + 1.0f);
+  }
 }
 
 void rope(float* x, size_t n_heads, size_t ld, size_t n_rot, const float* cos, const float* sin) {

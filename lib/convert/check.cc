@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "lib/base/utf8.h"
+#include "lib/convert/checkpoint.h"
 #include "lib/convert/convert.h"
 #include "lib/file/mlb.h"
 #include "lib/model/config.h"
@@ -10,14 +11,20 @@
 namespace krafla {
 namespace {
 
+std::string DimsText(const std::array<uint64_t, 4>& dims) {
+  const auto end = std::find(dims.begin(), dims.end(), uint64_t{0});
+  return ShapeText({dims.begin(), end});
+}
+
 Status CheckTensor(const MlbTensor& tensor, const TensorSpec& spec, std::string_view file) {
   std::array<uint64_t, 4> want = {};
   size_t n = 0;
+  if (spec.experts != 0) want[n++] = static_cast<uint64_t>(spec.experts);
   if (spec.rows != 0) want[n++] = static_cast<uint64_t>(spec.rows);
   want[n] = static_cast<uint64_t>(spec.cols);
   if (tensor.dims != want) {
-    return FileError("{}: tensor {}: {}x{}, want {}x{}", file, tensor.name, tensor.dims[0],
-                     tensor.dims[1], want[0], want[1]);
+    return FileError("{}: tensor {}: {}, want {}", file, tensor.name, DimsText(tensor.dims),
+                     DimsText(want));
   }
   const uint32_t layout = spec.rows != 0 ? kLayoutTiles : kLayoutPlain;
   if (tensor.layout != layout) {

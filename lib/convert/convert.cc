@@ -42,19 +42,38 @@ Status AddSections(Import* import, MlbWriter* writer) {
   return OkStatus();
 }
 
+MlbWriter::TensorDecl DeclarationOf(const PlannedTensor& planned) {
+  MlbWriter::TensorDecl decl;
+  decl.name = planned.spec.name;
+  const auto cols = static_cast<uint64_t>(planned.spec.cols);
+  if (planned.is_vector()) {
+    decl.dims = {cols};
+    return decl;
+  }
+  decl.type = static_cast<uint32_t>(planned.format);
+  decl.layout = kLayoutTiles;
+  const auto rows = static_cast<uint64_t>(planned.spec.rows);
+  if (planned.spec.experts > 0) {
+    decl.dims = {planned.experts(), rows, cols};
+  } else {
+    decl.dims = {rows, cols};
+  }
+  return decl;
+}
+
+// Matrices of one group of experts are declared together.
 Status AddTensors(const std::vector<PlannedTensor>& plan, MlbWriter* writer) {
-  for (const PlannedTensor& planned : plan) {
-    MlbWriter::TensorDecl decl;
-    decl.name = planned.spec.name;
-    if (planned.is_vector()) {
-      decl.dims = {static_cast<uint64_t>(planned.spec.cols)};
-    } else {
-      decl.type = static_cast<uint32_t>(planned.format);
-      decl.layout = kLayoutTiles;
-      decl.dims = {static_cast<uint64_t>(planned.spec.rows),
-                   static_cast<uint64_t>(planned.spec.cols)};
+  for (size_t i = 0; i < plan.size();) {
+    std::vector<MlbWriter::TensorDecl> decls = {DeclarationOf(plan[i])};
+    const TensorSpec& spec = plan[i++].spec;
+    if (spec.experts == 0) {
+      KRAFLA_RETURN_IF_ERROR(writer->AddTensor(std::move(decls.front())));
+      continue;
     }
-    KRAFLA_RETURN_IF_ERROR(writer->AddTensor(std::move(decl)));
+    while (i < plan.size() && plan[i].spec.experts > 0 && plan[i].spec.group == spec.group) {
+      decls.push_back(DeclarationOf(plan[i++]));
+    }
+    KRAFLA_RETURN_IF_ERROR(writer->AddExperts(decls));
   }
   return OkStatus();
 }
@@ -68,9 +87,11 @@ uint64_t SourceFingerprint(const Import& import, const std::vector<PlannedTensor
     text += FormatText("{} {} {} {}\n", input, stamp.bytes, stamp.modified_ns, stamp.inode);
   }
   for (const PlannedTensor& planned : plan) {
-    const CheckpointTensor& source = *planned.source;
-    text += FormatText("{} {} {} {} {} {}\n", source.name, source.file->name(), source.type_name,
-                       source.offset, source.bytes, static_cast<int>(planned.solver));
+    for (const CheckpointTensor* source : planned.sources) {
+      text += FormatText("{} {} {} {} {} {}\n", source->name, source->file->name(),
+                         source->type_name, source->offset, source->bytes,
+                         static_cast<int>(planned.solver));
+    }
   }
   return ChecksumOf(text.data(), text.size());
 }
@@ -113,7 +134,7 @@ Status WriteTensors(const ConvertOptions& options, const Import& import,
     status = calibrated != nullptr ? calibrated->Write(i) : tensor_writer.Write(i);
     if (status.ok() || status.code() == absl::StatusCode::kAborted) continue;
     return Status(status.code(), FormatText("{}: tensor {}: {}", import.format(),
-                                            plan[i].source->name, Message(status)));
+                                            plan[i].source().name, Message(status)));
   }
   if (status.code() == absl::StatusCode::kAborted) writer->KeepPartial();
   KRAFLA_RETURN_IF_ERROR(status);

@@ -62,7 +62,7 @@ constexpr TensorType kTensorTypes[] = {
     {"IQ4_NL_4_4 (retired)"},
     {"IQ4_NL_4_8 (retired)"},
     {"IQ4_NL_8_8 (retired)"},
-    {"MXFP4"},
+    {"MXFP4", SourceType::kMXFP4},
 };
 
 Status ReadArray(GgufReader* reader, std::string_view file, GgufValue* value) {

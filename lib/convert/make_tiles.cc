@@ -11,14 +11,14 @@ namespace krafla {
 namespace {
 
 bool KeepsBlocks(const PlannedTensor& planned) {
-  const SourceType type = planned.source->type;
+  const SourceType type = planned.type();
   return (planned.format == Format::kQ8 && type == SourceType::kQ8_0) ||
          (planned.format == Format::kQ4 && type == SourceType::kQ4_0);
 }
 
 // Blocks of 32 with scale and offset whose codes the format has room for.
 bool KeepsAffine(const PlannedTensor& planned) {
-  const int bits = AffineBits(planned.source->type);
+  const int bits = AffineBits(planned.type());
   return bits != 0 && planned.spec.cols % kBlock == 0 &&
          ((planned.format == Format::kQ4A && bits == 4) || planned.format == Format::kQ6A);
 }
@@ -26,7 +26,7 @@ bool KeepsAffine(const PlannedTensor& planned) {
 Status CopyAffine(const PlannedTensor& planned, const char* raw, size_t n_rows, char* tile) {
   const auto cols = static_cast<size_t>(planned.spec.cols);
   std::vector<AffineBlock> blocks(n_rows * cols / kBlock);
-  DecodeAffine(planned.source->type, raw, n_rows * cols, blocks.data());
+  DecodeAffine(planned.type(), raw, n_rows * cols, blocks.data());
   const AffineBlock* rows[kTileRows];
   for (size_t r = 0; r < n_rows; ++r) rows[r] = blocks.data() + r * (cols / kBlock);
   return PackTileFromAffine(planned.format, rows, n_rows, cols / kBlock, tile);
@@ -34,7 +34,7 @@ Status CopyAffine(const PlannedTensor& planned, const char* raw, size_t n_rows, 
 
 // The bits that are all ones in an infinity or a NaN; 0: not copied as it is.
 uint16_t CopiedExponent(const PlannedTensor& planned) {
-  const SourceType type = planned.source->type;
+  const SourceType type = planned.type();
   if (planned.format == Format::kBF16 && type == SourceType::kBF16) return 0x7F80;
   if (planned.format == Format::kF16 && type == SourceType::kF16) return 0x7C00;
   return 0;
@@ -112,30 +112,11 @@ bool CopyTile16(const char* raw, uint64_t row_bytes, size_t n_rows, size_t cols,
 
 }  // namespace
 
-uint64_t PermutedRow(uint64_t row, uint64_t head_rows) {
-  const uint64_t in_head = row % head_rows;
-  const uint64_t half = head_rows / 2;
-  return row - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
-}
-
-Status ReadPlannedRows(const PlannedTensor& planned, uint64_t row, uint64_t n, char* raw) {
-  const auto heads = static_cast<uint64_t>(planned.spec.gguf_permuted_heads);
-  const auto first = static_cast<uint64_t>(planned.spec.first_row);
-  if (heads == 0) return ReadRawRows(*planned.source, first + row, n, raw);
-  const uint64_t head_rows = static_cast<uint64_t>(planned.spec.rows) / heads;
-  const uint64_t row_bytes = planned.source->row_bytes();
-  for (uint64_t i = 0; i < n; i++) {
-    KRAFLA_RETURN_IF_ERROR(
-        ReadRawRows(*planned.source, PermutedRow(row + i, head_rows), 1, raw + i * row_bytes));
-  }
-  return OkStatus();
-}
-
 Status MakeTiles(const PlannedTensor& planned, uint64_t row, uint64_t n, const char* raw,
                  std::vector<float>* rows, char* tiles) {
   const auto cols = static_cast<size_t>(planned.spec.cols);
   const uint64_t tile_bytes = TileBytes(planned.format, cols);
-  const uint64_t row_bytes = planned.source->row_bytes();
+  const uint64_t row_bytes = planned.row_bytes();
   const bool keep = KeepsBlocks(planned);
   const bool affine = KeepsAffine(planned);
   const uint16_t exponent = CopiedExponent(planned);
@@ -154,7 +135,7 @@ Status MakeTiles(const PlannedTensor& planned, uint64_t row, uint64_t n, const c
     } else if (exponent == 0 || !CopyTile16(first, row_bytes, n_rows, cols, exponent, tiles)) {
       // A value that is not finite is named by the packer.
       rows->resize(kTileRows * cols);
-      DecodeRows(*planned.source, first, n_rows, rows->data());
+      DecodeElements(planned.type(), first, n_rows * cols, rows->data());
       status = PackTile(planned.format, rows->data(), cols, n_rows, cols, tiles, planned.solver);
     }
     if (!status.ok()) {

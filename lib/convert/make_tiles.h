@@ -14,8 +14,12 @@ namespace krafla {
 // interleaved (TensorSpec::gguf_permuted_heads).
 uint64_t PermutedRow(uint64_t row, uint64_t head_rows);
 
-// Rows [row, row + n) of our matrix, as the checkpoint has them, into raw.
-Status ReadPlannedRows(const PlannedTensor& planned, uint64_t row, uint64_t n, char* raw);
+// Rows [row, row + n) of our matrix `expert` (0 where there is one), of the checkpoint's type, into
+// raw.
+Status ReadPlannedRows(const PlannedTensor& planned, uint64_t expert, uint64_t row, uint64_t n,
+                       char* raw);
+// All elements of a vector.
+StatusOr<std::vector<float>> ReadPlannedVector(const PlannedTensor& planned);
 
 // The n rows of raw, the first of which is `row` (a multiple of 16), into tiles; rows is scratch of
 // n * cols. FileError: a value that is not finite or does not fit the format.

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <cstring>
+#include <functional>
 #include <string_view>
 #include <utility>
 
+#include "lib/convert/find_sources.h"
 #include "lib/convert/published.h"
 
 namespace krafla {
@@ -17,16 +19,14 @@ struct ClassName {
   TensorClass kind;
 };
 constexpr ClassName kClassNames[] = {
-    {"q", TensorClass::kQ},       {"k", TensorClass::kK},         {"v", TensorClass::kV},
-    {"o", TensorClass::kO},       {"gate", TensorClass::kGate},   {"up", TensorClass::kUp},
-    {"down", TensorClass::kDown}, {"embed", TensorClass::kEmbed}, {"head", TensorClass::kHead},
+    {"q", TensorClass::kQ},         {"k", TensorClass::kK},
+    {"v", TensorClass::kV},         {"o", TensorClass::kO},
+    {"gate", TensorClass::kGate},   {"up", TensorClass::kUp},
+    {"down", TensorClass::kDown},   {"router", TensorClass::kControl},
+    {"embed", TensorClass::kEmbed}, {"head", TensorClass::kHead},
 };
 
 constexpr size_t kNamesShown = 5;
-
-std::string_view SourceName(const Import& import, const TensorSpec& spec) {
-  return import.gguf ? spec.gguf_name : spec.hf_name;
-}
 
 // Derived from the configuration, so of no use: old Hugging Face files store the inverse
 // frequencies, GGUF files llama3's factors (which import_gguf.cc has checked); longrope's are part
@@ -38,7 +38,7 @@ bool IsIgnored(const Import& import, std::string_view name) {
 }
 
 Status NamesError(const Import& import, std::string_view what,
-                  const std::vector<std::string_view>& names) {
+                  const std::vector<std::string>& names) {
   std::string list;
   for (size_t i = 0; i < std::min(names.size(), kNamesShown); i++) {
     list += FormatText("{}{}", i == 0 ? "" : ", ", names[i]);
@@ -46,23 +46,6 @@ Status NamesError(const Import& import, std::string_view what,
   if (names.size() > kNamesShown) list += ", ...";
   return FileError("{}: {} {} tensors for {}: {}", import.format(), names.size(), what,
                    import.arch->name, list);
-}
-
-Status CheckShape(const Import& import, const TensorSpec& spec, const CheckpointTensor& tensor) {
-  std::vector<uint64_t> want;
-  const int64_t rows = spec.source_rows != 0 ? spec.source_rows : spec.rows;
-  if (rows != 0) want.push_back(static_cast<uint64_t>(rows));
-  want.push_back(static_cast<uint64_t>(spec.cols));
-  if (tensor.shape != want) {
-    return FileError("{}: tensor {}: {}, want {}", import.format(), tensor.name,
-                     ShapeText(tensor.shape), ShapeText(want));
-  }
-  if (tensor.type == SourceType::kOther) {
-    return UnsupportedError("{}: tensor {} in {}: {} cannot be a weight, want one of {}",
-                            import.format(), tensor.name, tensor.file->name(), tensor.type_name,
-                            import.gguf ? kGgufWeightTypes : kSafetensorsWeightTypes);
-  }
-  return OkStatus();
 }
 
 StatusOr<bool> EqualContent(const CheckpointTensor& a, const CheckpointTensor& b) {
@@ -79,13 +62,12 @@ StatusOr<bool> EqualContent(const CheckpointTensor& a, const CheckpointTensor& b
 }
 
 // A head that repeats the embedding is not stored.
-Status TieEqualHead(Import* import, const std::vector<TensorSpec>& specs) {
+Status TieEqualHead(Import* import, const std::vector<PlannedTensor>& plan) {
   const CheckpointTensor* embed = nullptr;
   const CheckpointTensor* head = nullptr;
-  for (const TensorSpec& spec : specs) {
-    if (spec.kind == TensorClass::kEmbed)
-      embed = import->checkpoint.Find(SourceName(*import, spec));
-    if (spec.kind == TensorClass::kHead) head = import->checkpoint.Find(SourceName(*import, spec));
+  for (const PlannedTensor& planned : plan) {
+    if (planned.spec.kind == TensorClass::kEmbed) embed = &planned.source();
+    if (planned.spec.kind == TensorClass::kHead) head = &planned.source();
   }
   if (embed == nullptr || head == nullptr) return OkStatus();
   KRAFLA_ASSIGN_OR_RETURN(import->config.tied_head, EqualContent(*embed, *head));
@@ -99,16 +81,19 @@ void NoteSkipped(std::string_view part, std::vector<std::string>* skipped) {
 }
 
 // Tensors of other parts (vision, draft layers) are noted, all else is an error.
-Status CheckUnexpected(const std::vector<TensorSpec>& specs, Import* out) {
+Status CheckUnexpected(const std::vector<PlannedTensor>& plan, Import* out) {
   const Import& import = *out;
-  std::vector<std::string_view> wanted;
-  for (const TensorSpec& spec : specs) wanted.push_back(SourceName(import, spec));
-  std::sort(wanted.begin(), wanted.end());
-  std::vector<std::string_view> unexpected;
+  std::vector<const CheckpointTensor*> wanted;
+  for (const PlannedTensor& planned : plan) {
+    wanted.insert(wanted.end(), planned.sources.begin(), planned.sources.end());
+  }
+  std::sort(wanted.begin(), wanted.end(), std::less<>());
+  std::vector<std::string> unexpected;
   for (const CheckpointTensor& tensor : import.checkpoint.tensors()) {
     if (IsIgnored(import, tensor.name)) continue;
-    if (std::binary_search(wanted.begin(), wanted.end(), tensor.name)) continue;
-    const std::string_view part = import.gguf ? std::string_view() : OtherPart(tensor.name);
+    if (std::binary_search(wanted.begin(), wanted.end(), &tensor, std::less<>())) continue;
+    const std::string_view part =
+        import.gguf ? std::string_view() : OtherPart(tensor.name, import.config.n_layers);
     if (part.empty()) {
       unexpected.push_back(tensor.name);
     } else {
@@ -124,7 +109,13 @@ Status CheckUnexpected(const std::vector<TensorSpec>& specs, Import* out) {
 uint64_t PlannedBytes(const PlannedTensor& planned) {
   const auto cols = static_cast<uint64_t>(planned.spec.cols);
   if (planned.is_vector()) return cols * sizeof(float);
-  return MatrixBytes(planned.format, static_cast<uint64_t>(planned.spec.rows), cols);
+  return planned.experts() *
+         MatrixBytes(planned.format, static_cast<uint64_t>(planned.spec.rows), cols);
+}
+
+uint64_t PlannedTensor::row_bytes() const {
+  const SourceTypeSize size = SizeOf(type());
+  return static_cast<uint64_t>(spec.cols) / size.block * size.block_bytes;
 }
 
 StatusOr<TensorClass> ParseTensorClass(std::string_view name) {
@@ -151,28 +142,19 @@ StatusOr<std::vector<PlannedTensor>> PlanTensors(Import* import, Format wtype,
     }
     return standard;
   };
-  std::vector<TensorSpec> specs = import->arch->tensors(import->config);
-  std::vector<std::string_view> missing;
-  for (const TensorSpec& spec : specs) {
-    if (import->checkpoint.Find(SourceName(*import, spec)) == nullptr) {
-      missing.push_back(SourceName(*import, spec));
-    }
+  std::vector<PlannedTensor> plan;
+  std::vector<std::string> missing;
+  for (const TensorSpec& spec : import->arch->tensors(import->config)) {
+    PlannedTensor& planned = plan.emplace_back();
+    KRAFLA_RETURN_IF_ERROR(FindSources(*import, spec, &planned, &missing));
+    if (!import->gguf) planned.spec.gguf_permuted_heads = 0;
+    if (import->gguf) planned.spec.hf_derived = Derived::kSame;
+    planned.format = format_of(spec.kind, wtype);
+    if (spec.kind == TensorClass::kControl) planned.format = Format::kF32;
   }
   if (!missing.empty()) return NamesError(*import, "missing", missing);
-  KRAFLA_RETURN_IF_ERROR(CheckUnexpected(specs, import));
-
-  std::vector<PlannedTensor> plan;
-  for (const TensorSpec& spec : specs) {
-    PlannedTensor planned;
-    planned.source = import->checkpoint.Find(SourceName(*import, spec));
-    KRAFLA_RETURN_IF_ERROR(CheckShape(*import, spec, *planned.source));
-    planned.spec = spec;
-    if (!import->gguf) planned.spec.gguf_permuted_heads = 0;
-    if (import->gguf) planned.spec.hf_plus_one = false;
-    planned.format = format_of(spec.kind, wtype);
-    plan.push_back(std::move(planned));
-  }
-  if (!import->config.tied_head) KRAFLA_RETURN_IF_ERROR(TieEqualHead(import, specs));
+  KRAFLA_RETURN_IF_ERROR(CheckUnexpected(plan, import));
+  if (!import->config.tied_head) KRAFLA_RETURN_IF_ERROR(TieEqualHead(import, plan));
   if (import->config.tied_head) {
     std::erase_if(plan, [](const PlannedTensor& p) { return p.spec.kind == TensorClass::kHead; });
     for (PlannedTensor& planned : plan) {  // one matrix serves both

@@ -16,11 +16,18 @@
 namespace krafla {
 
 struct PlannedTensor {
-  TensorSpec spec;  // gguf_permuted_heads and hf_plus_one only where the source is of that kind
-  const CheckpointTensor* source = nullptr;
+  TensorSpec spec;  // gguf_permuted_heads and hf_derived only where the source is of that kind
+  TensorForm form;  // the one that the checkpoint has
+  // One, or one an expert, or blocks and scales of the form mxfp4. All of one type.
+  std::vector<const CheckpointTensor*> sources;
   Format format = Format::kF32;  // of a matrix; a vector is plain f32
   AffineSolver solver = AffineSolver::kLeastSquares;
+
   bool is_vector() const { return spec.rows == 0; }
+  uint64_t experts() const { return spec.experts > 0 ? static_cast<uint64_t>(spec.experts) : 1; }
+  const CheckpointTensor& source() const { return *sources.front(); }
+  SourceType type() const { return form.mxfp4 ? SourceType::kMXFP4 : source().type; }
+  uint64_t row_bytes() const;  // of one of our rows as the checkpoint has it
 };
 
 uint64_t PlannedBytes(const PlannedTensor& planned);  // in the .mlb

@@ -1,6 +1,8 @@
 // Names that come from the published checkpoints of the supported families.
 #include "lib/convert/published.h"
 
+#include <charconv>
+
 #include "lib/base/status.h"
 
 namespace krafla {
@@ -65,7 +67,14 @@ std::string TextTensorName(std::string_view name) {
   return std::string(name);
 }
 
-std::string_view OtherPart(std::string_view name) {
+std::string_view OtherPart(std::string_view name, int64_t n_layers) {
+  constexpr std::string_view kLayer = "model.layers.";
+  if (name.starts_with(kLayer)) {
+    int64_t layer = -1;
+    const char* begin = name.data() + kLayer.size();
+    std::from_chars(begin, name.data() + name.size(), layer);
+    return layer >= n_layers ? "draft layers" : std::string_view();
+  }
   for (const std::string_view part : kOtherParts) {
     if (name.starts_with(part)) return part;
   }

@@ -46,8 +46,8 @@ const Arch* FindPublishedArch(const PublishedConfig& config, std::string_view cl
 std::string TextTensorName(std::string_view name);
 
 // The part of the model that a tensor belongs to where that is not the text model: "vision_tower.",
-// "mtp.". Empty: the text model, or an unknown part.
-std::string_view OtherPart(std::string_view name);
+// "mtp.". Empty: the text model, or an unknown part. Layers beyond the last are draft layers.
+std::string_view OtherPart(std::string_view name, int64_t n_layers);
 
 }  // namespace krafla
 

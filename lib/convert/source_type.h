@@ -29,6 +29,7 @@ enum class SourceType : uint8_t {
   kQ8_K,
   kIQ4_NL,
   kIQ4_XS,
+  kMXFP4,
   kOther
 };
 
@@ -40,7 +41,7 @@ SourceTypeSize SizeOf(SourceType type);  // kOther: {1, 1}
 
 inline constexpr std::string_view kSafetensorsWeightTypes = "F32 F16 BF16 F64";
 inline constexpr std::string_view kGgufWeightTypes =
-    "F32 F16 BF16 F64 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ4_NL IQ4_XS";
+    "F32 F16 BF16 F64 Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ4_NL IQ4_XS MXFP4";
 
 // n elements, a multiple of the type's block, from raw (little-endian, unaligned) into out. F64 is
 // rounded to the nearest f32; all else is exact or ggml's own arithmetic. Not for kOther.

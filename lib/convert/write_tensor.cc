@@ -7,6 +7,7 @@
 #include <new>
 
 #include "kernels/kernels.h"
+#include "lib/base/math.h"
 #include "lib/convert/make_tiles.h"
 
 namespace krafla {
@@ -47,21 +48,18 @@ Status TensorWriter::Report() {
 
 Status TensorWriter::WriteVector(size_t index) {
   const PlannedTensor& planned = plan_[index];
-  const auto cols = static_cast<size_t>(planned.spec.cols);
-  std::vector<char> raw(planned.source->row_bytes());
-  std::vector<float> values(cols);
-  KRAFLA_RETURN_IF_ERROR(ReadRawRows(*planned.source, 0, 1, raw.data()));
-  DecodeRows(*planned.source, raw.data(), 1, values.data());
-  for (size_t i = 0; i < cols; i++) {
-    if (!std::isfinite(values[i])) return FileError("element {}: {}", i, values[i]);
-    if (planned.spec.hf_plus_one) values[i] += 1;
+  KRAFLA_ASSIGN_OR_RETURN(std::vector<float> values, ReadPlannedVector(planned));
+  for (size_t i = 0; i < values.size(); i++) {
+    const float element = values[i];
+    if (planned.spec.hf_derived == Derived::kOnePlus) values[i] += 1;
+    if (planned.spec.hf_derived == Derived::kMinusExp) {
+      values[i] = -static_cast<float>(Exp(element));
+    }
+    if (!std::isfinite(values[i])) return FileError("element {}: {}", i, element);
   }
-  if (const auto heads = static_cast<uint64_t>(planned.spec.gguf_permuted_heads)) {
-    const std::vector<float> source = values;
-    for (size_t i = 0; i < cols; i++) values[i] = source[PermutedRow(i, cols / heads)];
-  }
-  KRAFLA_RETURN_IF_ERROR(writer_->Write(index, values.data(), cols * sizeof(float)));
-  done_ += cols * sizeof(float);
+  const uint64_t bytes = values.size() * sizeof(float);
+  KRAFLA_RETURN_IF_ERROR(writer_->Write(index, values.data(), bytes));
+  done_ += bytes;
   return Report();
 }
 
@@ -70,16 +68,42 @@ uint64_t TensorWriter::TileBytesOf(size_t index) const {
 }
 
 uint64_t TensorWriter::RowsAPiece(size_t index) const {
-  const uint64_t rows = kTileRows * plan_[index].source->row_bytes();
+  const uint64_t rows = kTileRows * plan_[index].row_bytes();
   return std::max<uint64_t>(1, kPieceBytes / std::max(rows, TileBytesOf(index))) * kTileRows;
+}
+
+// Rows are counted through all experts, whose matrices are padded to whole tiles.
+uint64_t TensorWriter::PaddedRows(size_t index) const {
+  const auto rows = static_cast<uint64_t>(plan_[index].spec.rows);
+  return (rows + kTileRows - 1) / kTileRows * kTileRows;
+}
+
+uint64_t TensorWriter::EndRow(size_t index) const {
+  return plan_[index].experts() * PaddedRows(index);
 }
 
 uint64_t TensorWriter::FirstRow(size_t index) const {
   return writer_->written(index) / TileBytesOf(index) * kTileRows;
 }
 
+// A window of rows of one matrix.
+void TensorWriter::SetWindow(size_t index, uint64_t row, Window* window) const {
+  const uint64_t rows = static_cast<uint64_t>(plan_[index].spec.rows);
+  window->index = index;
+  window->expert = row / PaddedRows(index);
+  window->row = row % PaddedRows(index);
+  window->n_rows = std::min(kPieces * RowsAPiece(index), rows - window->row);
+  window->raw.resize(window->n_rows * plan_[index].row_bytes());
+}
+
+uint64_t TensorWriter::EndOf(const Window& window) const {
+  const uint64_t end = window.row + window.n_rows;
+  return window.expert * PaddedRows(window.index) + (end + kTileRows - 1) / kTileRows * kTileRows;
+}
+
 Status TensorWriter::Read(Window* window) const {
-  return ReadPlannedRows(plan_[window->index], window->row, window->n_rows, window->raw.data());
+  return ReadPlannedRows(plan_[window->index], window->expert, window->row, window->n_rows,
+                         window->raw.data());
 }
 
 // Rows from `row` on into window_, which may have been read ahead.
@@ -87,26 +111,23 @@ Status TensorWriter::ReadWindow(size_t index, uint64_t row) {
   KRAFLA_RETURN_IF_ERROR(reading_.Wait());
   std::swap(window_, ahead_);
   ahead_.n_rows = 0;
-  if (window_.n_rows != 0 && window_.index == index && window_.row == row) return OkStatus();
-  window_.index = index;
-  window_.row = row;
-  window_.n_rows = std::min(kPieces * RowsAPiece(index), RowsOf(index) - row);
-  window_.raw.resize(window_.n_rows * plan_[index].source->row_bytes());
+  if (window_.n_rows != 0 && window_.index == index &&
+      window_.expert * PaddedRows(index) + window_.row == row) {
+    return OkStatus();
+  }
+  SetWindow(index, row, &window_);
   return Read(&window_);
 }
 
 // Starts to read what comes after window_.
 Status TensorWriter::ReadAhead() {
   size_t index = window_.index;
-  uint64_t row = window_.row + window_.n_rows;
-  while (row >= RowsOf(index)) {  // a vector has no rows: it is read when it is written
+  uint64_t row = EndOf(window_);
+  while (row >= EndRow(index)) {  // a vector has no rows: it is read when it is written
     if (++index == plan_.size()) return OkStatus();
     row = plan_[index].is_vector() ? 0 : FirstRow(index);
   }
-  ahead_.index = index;
-  ahead_.row = row;
-  ahead_.n_rows = std::min(kPieces * RowsAPiece(index), RowsOf(index) - row);
-  ahead_.raw.resize(ahead_.n_rows * plan_[index].source->row_bytes());
+  SetWindow(index, row, &ahead_);
   return reading_.Start([this] { return Read(&ahead_); });
 }
 
@@ -132,7 +153,7 @@ Status TensorWriter::PackWindow() {
   pieces_.clear();
   for (uint64_t at = 0; at < window_.n_rows; at += step) {
     pieces_.push_back({window_.row + at, std::min(step, window_.n_rows - at),
-                       window_.raw.data() + at * planned.source->row_bytes(),
+                       window_.raw.data() + at * planned.row_bytes(),
                        tiles_.data() + at / kTileRows * tile, OkStatus(), false});
   }
   Job job{&planned, pieces_.data(), rows_.data()};
@@ -145,7 +166,7 @@ Status TensorWriter::PackWindow() {
 }
 
 Status TensorWriter::WriteMatrix(size_t index) {
-  for (uint64_t row = FirstRow(index); row < RowsOf(index); row += window_.n_rows) {
+  for (uint64_t row = FirstRow(index); row < EndRow(index); row = EndOf(window_)) {
     KRAFLA_RETURN_IF_ERROR(ReadWindow(index, row));
     KRAFLA_RETURN_IF_ERROR(ReadAhead());
     KRAFLA_RETURN_IF_ERROR(PackWindow());

@@ -33,7 +33,8 @@ class TensorWriter {
  private:
   struct Window {
     size_t index = 0;  // of the tensor
-    uint64_t row = 0;
+    uint64_t expert = 0;
+    uint64_t row = 0;  // of that matrix
     uint64_t n_rows = 0;
     std::vector<char> raw;  // the rows as the checkpoint has them
   };
@@ -58,7 +59,10 @@ class TensorWriter {
   Status ReadAhead();
   Status PackWindow();
   uint64_t TileBytesOf(size_t index) const;
-  uint64_t RowsOf(size_t index) const { return static_cast<uint64_t>(plan_[index].spec.rows); }
+  uint64_t PaddedRows(size_t index) const;
+  uint64_t EndRow(size_t index) const;
+  void SetWindow(size_t index, uint64_t row, Window* window) const;
+  uint64_t EndOf(const Window& window) const;
   uint64_t RowsAPiece(size_t index) const;
   uint64_t FirstRow(size_t index) const;  // that the writer does not have
 

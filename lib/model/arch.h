@@ -33,23 +33,40 @@ enum class TensorClass : uint8_t {
   kGate,
   kUp,
   kDown,
+  kControl,  // routers and other small matrices that steer: always f32
 };
 
+// One way in which checkpoints hold a tensor. Row i of ours is row
+//   first + i / run * stride + i % run * step
+// of theirs; rows of experts are counted through, elements of a vector are its rows.
+struct TensorForm {
+  std::string name;                  // "{}" in it is the expert's number: one tensor each
+  std::vector<uint64_t> shape = {};  // empty: ours
+  uint64_t first = 0;
+  uint64_t run = 0;  // 0: all rows
+  uint64_t stride = 0;
+  uint64_t step = 1;
+  bool transposed = false;  // [..., cols, rows]
+  bool mxfp4 = false;       // two tensors, name + "_blocks" and name + "_scales"
+};
+
+// What an element of ours is of one of a Hugging Face checkpoint: norms that multiply by 1 + w and
+// decays stored as logarithms are stored here as GGUF files have them.
+enum class Derived : uint8_t { kSame, kOnePlus, kMinusExp };
+
 struct TensorSpec {
-  std::string name;       // in the .mlb: "layers.3.wq"
-  std::string hf_name;    // "model.layers.3.self_attn.q_proj.weight"
-  std::string gguf_name;  // "blk.3.attn_q.weight"
+  std::string name;              // in the .mlb: "layers.3.wq"
+  std::vector<TensorForm> hf;    // "model.layers.3.self_attn.q_proj.weight"; the first one that a
+  std::vector<TensorForm> gguf;  // checkpoint has is taken: "blk.3.attn_q.weight"
   TensorClass kind = TensorClass::kVector;
   int64_t rows = 0;  // 0 for a vector (stored as plain f32)
   int64_t cols = 0;
+  int64_t experts = 0;  // > 0: so many matrices; specs of one `group` lie together expert by expert
+  int64_t group = 0;
   // GGUF files of this architecture store each head's rows with the two rotary halves interleaved:
   // row 2j of a head is row j, row 2j + 1 is row j + head_dim / 2. 0: not permuted, else heads.
   int64_t gguf_permuted_heads = 0;
-  // Where a checkpoint's tensor holds more than this one: its rows, and which are ours. 0: no.
-  int64_t source_rows = 0;
-  int64_t first_row = 0;
-  // Hugging Face's tensor has w of a norm that multiplies by 1 + w; ours, like GGUF's, has 1 + w.
-  bool hf_plus_one = false;
+  Derived hf_derived = Derived::kSame;
 };
 
 struct Arch {

@@ -45,6 +45,19 @@ ArenaLayout::ArenaLayout(const NetworkShape& shape, size_t max_rows, int64_t con
   part_m = walk.Take(max_pairs, shape.n_heads, sizeof(float));
   part_l = walk.Take(max_pairs, shape.n_heads, sizeof(float));
   part_o = walk.Take(max_pairs, shape.n_heads * shape.head_dim, sizeof(float));
+  const size_t pairs = max_rows * shape.n_experts_used;
+  route_expert = walk.Take(pairs, 1, sizeof(uint32_t));
+  route_weight = walk.Take(pairs, 1, sizeof(float));
+  route_pair = walk.Take(pairs, 1, sizeof(uint32_t));
+  route_shared = walk.Take(shape.n_experts == 0 ? 0 : max_rows, 1, sizeof(float));
+  route_row = walk.Take(pairs, 1, sizeof(uint32_t));
+  route_hit = walk.Take(shape.n_experts, 1, sizeof(uint32_t));
+  route_begin = walk.Take(shape.n_experts + 1, 1, sizeof(uint32_t));
+  route_n_hit = walk.Take(1, 1, sizeof(uint32_t));
+  expert_rows = walk.Take(pairs, PadTo16(shape.n_embd), sizeof(float));
+  expert_units = walk.Take(pairs, PadTo16(shape.n_ff_expert), sizeof(float));
+  expert_blocks =
+      walk.Take(pairs, BlocksOf(std::max(shape.n_embd, shape.n_ff_expert)), sizeof(ActBlock));
   logits = walk.Take(std::min(max_rows, kHeadRows), PadTo16(shape.n_vocab), sizeof(float));
   // A piece of tiles has kTileFloats outputs, or one tile of every row.
   scratch_bytes = std::max<uint64_t>(std::max(kTileFloats, max_rows * kTileRows) * sizeof(float),

@@ -21,6 +21,17 @@ struct ArenaLayout {
   uint64_t part_m = 0;
   uint64_t part_l = 0;
   uint64_t part_o = 0;
+  uint64_t route_expert = 0;
+  uint64_t route_weight = 0;
+  uint64_t route_pair = 0;
+  uint64_t route_shared = 0;
+  uint64_t route_row = 0;
+  uint64_t route_hit = 0;
+  uint64_t route_begin = 0;
+  uint64_t route_n_hit = 0;
+  uint64_t expert_rows = 0;
+  uint64_t expert_units = 0;
+  uint64_t expert_blocks = 0;
   uint64_t logits = 0;
   uint64_t scratch = 0;
   uint64_t scratch_bytes = 0;  // of one thread

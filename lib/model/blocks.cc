@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/model/blocks_delta.h"
+#include "lib/model/blocks_experts.h"
+
 namespace krafla {
 
 NetworkShape DecoderShape(const Config& config) {
@@ -22,6 +25,23 @@ NetworkShape DecoderShape(const Config& config) {
   shape.act_width = std::max(shape.n_embd, n_q);
   shape.quantized_width = std::max(shape.act_width, n_ff);
   shape.wide = std::max({PadTo16(n_q) + 2 * PadTo16(n_kv), PadTo16(n_ff), PadTo16(shape.n_embd)});
+  if (config.attention_gate) shape.wide += PadTo16(n_q);
+  if (config.n_experts > 0) {
+    shape.n_experts = static_cast<size_t>(config.n_experts);
+    shape.n_experts_used = static_cast<size_t>(config.n_experts_used);
+    shape.n_ff_expert = static_cast<size_t>(config.n_ff_expert);
+    const auto n_ff_shared = static_cast<size_t>(config.n_ff_shared);
+    shape.quantized_width = std::max(shape.quantized_width, n_ff_shared);
+    shape.wide = std::max({shape.wide, PadTo16(shape.n_experts), PadTo16(n_ff_shared)});
+  }
+  shape.n_delta_layers = static_cast<size_t>(config.n_delta_layers());
+  if (shape.n_delta_layers > 0) {
+    const DeltaTraits delta = DeltaTraitsOf(config);
+    shape.act_width = std::max(shape.act_width, delta.values());
+    shape.quantized_width = std::max(shape.quantized_width, delta.values());
+    shape.wide = std::max(shape.wide, blocks::DeltaLayout(delta).end);
+    shape.recurrent_bytes = shape.n_delta_layers * delta.state_floats() * sizeof(float);
+  }
   return shape;
 }
 
@@ -97,7 +117,7 @@ Status NetworkBuilder::AddAttention(const std::string& prefix, const AttentionTr
   KRAFLA_ASSIGN_OR_RETURN(const Vector bo, FindBias(prefix + "bo", traits.o_bias, shape_.n_embd));
 
   blocks::AttentionSizes sizes;
-  sizes.layer = layers_.size() - 1;
+  sizes.layer = n_attending_++;
   sizes.n_heads = shape_.n_heads;
   sizes.n_kv_heads = shape_.n_kv_heads;
   sizes.head_dim = shape_.head_dim;
@@ -111,16 +131,28 @@ Status NetworkBuilder::AddAttention(const std::string& prefix, const AttentionTr
   sizes.window = traits.window;
   sizes.scale = traits.scale;
   sizes.softcap = traits.softcap;
-  const bool quantized = IsQuantized(wq.format) || IsQuantized(wk.format) || IsQuantized(wv.format);
+  if (traits.sinks) {
+    KRAFLA_ASSIGN_OR_RETURN(sizes.sinks, weights_.FindVector(prefix + "sinks", sizes.n_heads));
+  }
+  std::vector<blocks::Projection> projections = {
+      {wq, 0, bq}, {wk, sizes.k_offset, bk}, {wv, sizes.v_offset, bv}};
+  const size_t gate_offset = sizes.v_offset + wv.padded_rows();
+  if (traits.gate) {
+    KRAFLA_ASSIGN_OR_RETURN(const Matrix wg,
+                            weights_.FindMatrix(prefix + "wg", n_q, shape_.n_embd));
+    projections.push_back({wg, gate_offset, {}});
+  }
+  bool quantized = false;
+  for (const auto& p : projections) quantized |= IsQuantized(p.matrix.format);
 
   KRAFLA_RETURN_IF_ERROR(AddInput(prefix + "attn_norm", traits.norms, quantized));
   StepList& steps = layers_.back();
-  steps.push_back(blocks::Project({{wq, 0, bq}, {wk, sizes.k_offset, bk}, {wv, sizes.v_offset, bv}},
-                                  /*from_wide=*/false));
+  steps.push_back(blocks::Project(std::move(projections), /*from_wide=*/false));
   KRAFLA_RETURN_IF_ERROR(AddQkNorm(prefix, traits.qk_norm, sizes.k_offset));
   steps.push_back(blocks::RopeAndStore(sizes));
   steps.push_back(blocks::Attend(sizes));
   steps.push_back(blocks::MergeBlocks(sizes));
+  if (traits.gate) steps.push_back(blocks::GateOutput(gate_offset, n_q));
   return AddOutput(wo, bo, /*from_wide=*/false, prefix + "attn_post_norm", traits.norms,
                    traits.residual_scale);
 }

@@ -20,6 +20,9 @@
 
 namespace krafla {
 
+struct DeltaTraits;   // lib/model/blocks_delta.h
+struct ExpertTraits;  // lib/model/blocks_experts.h
+
 // Shape of a network with grouped attention and a gated feed-forward of one size in every layer.
 NetworkShape DecoderShape(const Config& config);
 
@@ -34,6 +37,8 @@ struct AttentionTraits {
   QkNorm qk_norm = QkNorm::kNone;
   bool qkv_bias = false;
   bool o_bias = false;
+  bool gate = false;   // the result is multiplied by sigmoid(wg n)
+  bool sinks = false;  // each head has a score that takes part in the softmax and has no value
   int64_t rope = 0;    // which of the model's RopeTables; -1: none
   int64_t window = 0;  // positions that a query sees, itself included; 0: all
   float scale = 1;     // multiplies q k
@@ -58,11 +63,21 @@ class NetworkBuilder {
   void BeginLayer();
   // x += wo attention(rope(wq n), rope(wk n), wv n), n = norm(x). Names: prefix + "attn_norm",
   // "wq", "wk", "wv", "wo"; where the traits want them "attn_post_norm", "q_norm", "k_norm", "bq",
-  // "bk", "bv", "bo".
+  // "bk", "bv", "bo", "wg", "sinks".
   Status AddAttention(const std::string& prefix, const AttentionTraits& traits);
   // x += w_down (act(w_gate n) * (w_up n)), n = norm(x). Names: prefix + "ffn_norm", "w_gate",
   // "w_up", "w_down"; where the traits want them "ffn_post_norm", "b_gate", "b_up", "b_down".
   Status AddGatedFfn(const std::string& prefix, size_t n_ff, const FfnTraits& traits);
+  // x += sum of weight * w_down (act(w_gate n) * (w_up n)) over the experts that the router
+  // chooses, and a shared one. Names: prefix + "ffn_norm", "router", "experts.w_gate",
+  // "experts.w_up", "experts.w_down"; where the traits want them "router_bias", "experts.b_gate",
+  // "experts.b_up", "experts.b_down", "shared.gate", "shared.w_gate", "shared.w_up",
+  // "shared.w_down".
+  Status AddExperts(const std::string& prefix, const ExpertTraits& traits);
+  // x += wo (norm(delta(...)) * silu(wz n)). Names: prefix + "attn_norm", "delta.wq", "delta.wk",
+  // "delta.wv", "delta.wz", "delta.wa", "delta.wb", "delta.conv", "delta.a", "delta.dt_bias",
+  // "delta.norm", "delta.wo".
+  Status AddDelta(const std::string& prefix, const DeltaTraits& traits);
   // logits = scale * head norm(x), for the rows that want them; softcap > 0: then capped
   Status AddHead(std::string_view norm, std::string_view head, float scale, float softcap);
 
@@ -75,10 +90,14 @@ class NetworkBuilder {
   Status AddOutput(const Matrix& matrix, Vector bias, bool from_wide, const std::string& norm,
                    NormPlace place, float scale);
 
+  Status AddSharedExpert(const std::string& prefix, size_t n_ff);
+
   const Weights& weights_;
   NetworkShape shape_;
   float eps_;
   std::vector<size_t> rope_offsets_;  // of each table in a row of cosines, and the end of the last
+  size_t n_attending_ = 0;            // layers with keys and values so far
+  uint64_t delta_offset_ = 0;         // of the next delta net's state
   StepList embed_;
   std::vector<StepList> layers_;
   StepList head_;
@@ -134,10 +153,13 @@ struct AttentionSizes {
   int64_t window = 0;  // 0: none
   float scale = 1;
   float softcap = 0;
+  Vector sinks;  // [n_heads], may be empty
 };
 std::unique_ptr<const Step> RopeAndStore(const AttentionSizes& sizes);
 std::unique_ptr<const Step> Attend(const AttentionSizes& sizes);       // act = attention
 std::unique_ptr<const Step> MergeBlocks(const AttentionSizes& sizes);  // where blocks were split
+// act = act * sigmoid(wide[offset ...])
+std::unique_ptr<const Step> GateOutput(size_t offset, size_t width);
 // Bytes of one thread's scratch that Attend needs.
 size_t AttendScratchBytes(size_t head_dim);
 // Query heads that one Attend item takes: those of one KV head, at most kMaxQueries.

@@ -185,6 +185,13 @@ struct BlockPages {
   uint32_t f16_keys = 0;
 };
 
+// Folds a head's sink, a position with a score and a value of zero, in behind all blocks.
+void MergeSink(const AttentionSizes& s, size_t head, float m, float* l, float* o) {
+  if (s.sinks.size == 0) return;
+  static constexpr float kZeros[1024] = {};  // head_dim is at most 1024
+  kernels::attend_merge(s.sinks.data[head], 1.0F, kZeros, s.head_dim, &m, l, o);
+}
+
 // A thread's scratch for one Attend item.
 struct AttendScratch {
   AttendScratch(float* base, size_t head_dim) {
@@ -338,6 +345,7 @@ class AttendStep final : public Step {
     }
     for (size_t i = 0; i < n; ++i) {
       float* o = scratch.o + i * s_.head_dim;
+      MergeSink(s_, heads.first + i % heads.count, scratch.m[i], scratch.l + i, o);
       Finish(state.shape(), scratch.l[i], o);
       float* act = pass.act + (group.first_row + i / heads.count) * pass.ld_act;
       std::memcpy(act + (heads.first + i % heads.count) * s_.head_dim, o,
@@ -373,6 +381,7 @@ class MergeBlocksStep final : public Step {
         kernels::attend_merge(pass.part_m[slot], pass.part_l[slot],
                               pass.part_o + slot * s_.head_dim, s_.head_dim, &m, &l, o);
       }
+      MergeSink(s_, head, m, &l, o);
       Finish(pass.sequences[pass.rows[row].sequence].state->shape(), l, o);
     }
   }

@@ -153,7 +153,31 @@ class QuantizeStep final : public Step {
   bool from_wide_;
 };
 
+class GateOutputStep final : public Step {
+ public:
+  GateOutputStep(size_t offset, size_t width) : offset_(offset), width_(width) {}
+  const char* name() const override { return "attention gate"; }
+  StepWork Work(const Pass& pass) const override {
+    return {pass.rows.size(), 8 * width_, 12 * width_};
+  }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
+    for (size_t i = begin; i < end; ++i) {
+      float* gate = pass.wide + i * pass.ld_wide + offset_;
+      kernels::map_sigmoid(gate, width_, gate);
+      kernels::mul(gate, width_, pass.act + i * pass.ld_act);
+    }
+  }
+
+ private:
+  size_t offset_;
+  size_t width_;
+};
+
 }  // namespace
+
+std::unique_ptr<const Step> GateOutput(size_t offset, size_t width) {
+  return std::make_unique<GateOutputStep>(offset, width);
+}
 
 std::unique_ptr<const Step> Embed(Matrix embed, float scale) {
   return std::make_unique<EmbedStep>(embed, scale);

@@ -25,6 +25,15 @@ constexpr config_fields::Integer<Config> kIntegers[] = {
     {"max_positions", &Config::max_positions, 1, 1 << 30},  // Sin and Cos reach 2^30
     {"bos_id", &Config::bos_id, -1, INT32_MAX},
     {"n_rot", &Config::n_rot, 0, 1024, true},
+    {"n_experts", &Config::n_experts, 0, 4096, true},
+    {"n_experts_used", &Config::n_experts_used, 0, 256, true},
+    {"n_ff_expert", &Config::n_ff_expert, 0, 1 << 24, true},
+    {"n_ff_shared", &Config::n_ff_shared, 0, 1 << 24, true},
+    {"delta_k_heads", &Config::delta_k_heads, 0, 1 << 12, true},
+    {"delta_v_heads", &Config::delta_v_heads, 0, 1 << 12, true},
+    {"delta_k_dim", &Config::delta_k_dim, 0, 1024, true},
+    {"delta_v_dim", &Config::delta_v_dim, 0, 1024, true},
+    {"delta_taps", &Config::delta_taps, 0, 8, true},
 };
 
 constexpr config_fields::Number<Config> kNumbers[] = {
@@ -35,6 +44,8 @@ constexpr config_fields::Number<Config> kNumbers[] = {
     {"embed_scale", &Config::embed_scale, -kMost, kMost, true},
     {"residual_scale", &Config::residual_scale, -kMost, kMost, true},
     {"logit_scale", &Config::logit_scale, -kMost, kMost, true},
+    {"swiglu_alpha", &Config::swiglu_alpha, 0, kMost, true},
+    {"swiglu_limit", &Config::swiglu_limit, 0, kMost, true},
 };
 
 constexpr config_fields::Flag<Config> kFlags[] = {
@@ -42,12 +53,17 @@ constexpr config_fields::Flag<Config> kFlags[] = {
     {"qkv_bias", &Config::qkv_bias, true},
     {"o_bias", &Config::o_bias, true},
     {"ffn_bias", &Config::ffn_bias, true},
+    {"attention_gate", &Config::attention_gate, true},
+    {"norm_topk", &Config::norm_topk, true},
+    {"delta_tiled", &Config::delta_tiled, true},
 };
 
 constexpr config_fields::Integers<Config> kLists[] = {
     {"end_ids", &Config::end_ids, 0, INT32_MAX},
     {"windows", &Config::windows, 0, 1 << 30},
     {"ropes", &Config::ropes, -1, 1},
+    {"dense_layers", &Config::dense_layers, 0, 4095},
+    {"mixers", &Config::mixers, 0, 1},
 };
 
 constexpr std::string_view kPrefix = "model.";
@@ -86,12 +102,45 @@ Status ValidateCaps(const Config& config) {
 
 Status ValidateLayers(const Config& config) {
   const auto n_layers = static_cast<size_t>(config.n_layers);
-  for (const auto& [name, list] :
-       {std::pair("windows", &config.windows), {"ropes", &config.ropes}}) {
+  for (const auto& [name, list] : {std::pair("windows", &config.windows),
+                                   {"ropes", &config.ropes},
+                                   {"mixers", &config.mixers}}) {
     if (!list->empty() && list->size() != n_layers) {
       return FileError("model.{}: got {} entries, want one for each of {} layers", name,
                        list->size(), n_layers);
     }
+  }
+  return OkStatus();
+}
+
+Status ValidateExperts(const Config& config) {
+  if (config.n_experts == 0) return OkStatus();
+  if (config.n_experts_used < 1 || config.n_experts_used > config.n_experts) {
+    return FileError("model.n_experts_used: got {}, want 1 to {} experts", config.n_experts_used,
+                     config.n_experts);
+  }
+  if (config.n_ff_expert < 1) return FileError("model.n_ff_expert: got 0, want at least 1");
+  if ((config.swiglu_alpha > 0) != (config.swiglu_limit > 0)) {
+    return FileError("model.swiglu_limit: got {} beside swiglu_alpha {}", config.swiglu_limit,
+                     config.swiglu_alpha);
+  }
+  return OkStatus();
+}
+
+Status ValidateDelta(const Config& config) {
+  if (config.n_delta_layers() == 0) return OkStatus();
+  for (const auto& [name, value] : {std::pair("delta_k_heads", config.delta_k_heads),
+                                    {"delta_v_heads", config.delta_v_heads},
+                                    {"delta_k_dim", config.delta_k_dim},
+                                    {"delta_v_dim", config.delta_v_dim}}) {
+    if (value < 1) return FileError("model.{}: got {}, want at least 1", name, value);
+  }
+  if (config.delta_v_heads % config.delta_k_heads != 0) {
+    return FileError("model.delta_v_heads: got {}, want a multiple of delta_k_heads {}",
+                     config.delta_v_heads, config.delta_k_heads);
+  }
+  if (config.delta_taps < 2) {
+    return FileError("model.delta_taps: got {}, want 2 to 8", config.delta_taps);
   }
   return OkStatus();
 }
@@ -115,6 +164,13 @@ Status ValidateIds(const Config& config) {
 
 }  // namespace
 
+bool Config::has_experts(int64_t layer) const {
+  return n_experts > 0 &&
+         std::find(dense_layers.begin(), dense_layers.end(), layer) == dense_layers.end();
+}
+
+int64_t Config::n_delta_layers() const { return std::count(mixers.begin(), mixers.end(), 1); }
+
 bool Config::uses_local_rope() const {
   return std::find(ropes.begin(), ropes.end(), 1) != ropes.end();
 }
@@ -127,6 +183,8 @@ Status ValidateConfig(const Config& config) {
   KRAFLA_RETURN_IF_ERROR(ValidateHeads(config));
   KRAFLA_RETURN_IF_ERROR(ValidateCaps(config));
   KRAFLA_RETURN_IF_ERROR(ValidateLayers(config));
+  KRAFLA_RETURN_IF_ERROR(ValidateExperts(config));
+  KRAFLA_RETURN_IF_ERROR(ValidateDelta(config));
   const int64_t n_rot = config.rotated_dims();
   KRAFLA_RETURN_IF_ERROR(ValidateRope(config.rope, n_rot, kRopePrefix));
   if (config.uses_local_rope()) {

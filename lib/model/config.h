@@ -54,15 +54,37 @@ struct Config {
   bool qkv_bias = false;
   bool o_bias = false;
   bool ffn_bias = false;
+  bool attention_gate = false;   // what attention gives is multiplied by a sigmoid
   double attention_scale = 0;    // multiplies q k; 0: 1 / sqrt(head_dim)
   double attention_softcap = 0;  // c > 0: c tanh(score / c)
   double final_softcap = 0;      // likewise for logits
   double embed_scale = 1;
   double residual_scale = 1;  // multiplies what a block adds to the residual stream
   double logit_scale = 1;
+  double swiglu_alpha = 0;  // > 0: a clamped SwiGLU in the experts
+  double swiglu_limit = 0;
+
+  int64_t n_experts = 0;              // of a layer; 0: none
+  int64_t n_experts_used = 0;         // by a token
+  int64_t n_ff_expert = 0;            // moe_intermediate_size
+  int64_t n_ff_shared = 0;            // of the expert that every token uses; 0: none
+  bool norm_topk = true;              // the weights of a token's experts sum to 1
+  std::vector<int64_t> dense_layers;  // whose feed-forward has no experts, ascending
+
+  std::vector<int64_t> mixers;  // by layer: 0 attention, 1 gated delta net; empty: attention
+  int64_t delta_k_heads = 0;
+  int64_t delta_v_heads = 0;  // a multiple of delta_k_heads
+  int64_t delta_k_dim = 0;    // of a head
+  int64_t delta_v_dim = 0;
+  int64_t delta_taps = 0;    // of the convolution before it
+  bool delta_tiled = false;  // v head i has the q and k of head i % delta_k_heads; else of the
+                             // i / (delta_v_heads / delta_k_heads)th
 
   int64_t window(int64_t layer) const { return windows.empty() ? 0 : windows[size_t(layer)]; }
   int64_t rope_of(int64_t layer) const { return ropes.empty() ? 0 : ropes[size_t(layer)]; }
+  bool has_experts(int64_t layer) const;
+  bool is_delta(int64_t layer) const { return !mixers.empty() && mixers[size_t(layer)] == 1; }
+  int64_t n_delta_layers() const;
   bool uses_local_rope() const;
   int64_t rotated_dims() const { return n_rot == 0 ? head_dim : n_rot; }  // of each head
 };

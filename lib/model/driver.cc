@@ -85,6 +85,17 @@ void Driver::BindArena(int64_t context) {
   pass_.part_m = floats(layout.part_m);
   pass_.part_l = floats(layout.part_l);
   pass_.part_o = floats(layout.part_o);
+  const auto numbers = [this](uint64_t offset) {
+    return reinterpret_cast<uint32_t*>(arena_.data() + offset);
+  };
+  pass_.routes = {numbers(layout.route_expert), floats(layout.route_weight),
+                  numbers(layout.route_pair),   floats(layout.route_shared),
+                  numbers(layout.route_row),    numbers(layout.route_hit),
+                  numbers(layout.route_begin),  numbers(layout.route_n_hit)};
+  pass_.expert_rows = floats(layout.expert_rows);
+  pass_.expert_units = floats(layout.expert_units);
+  pass_.expert_blocks = reinterpret_cast<ActBlock*>(arena_.data() + layout.expert_blocks);
+  pass_.ld_units = PadTo16(shape.n_ff_expert);
   turn_logits_ = floats(layout.logits);
   pass_.ld_logits = PadTo16(shape.n_vocab);
   pass_.scratch = arena_.data() + layout.scratch;

@@ -35,11 +35,15 @@ StatusOr<std::shared_ptr<const Model>> Model::Open(std::shared_ptr<Runtime> runt
     const MlbTensor* tensor = model->file().Tensor(spec.name);
     if (tensor == nullptr) continue;  // the network did not ask for it
     model->weight_bytes_ += tensor->bytes;
+    const auto used = static_cast<uint64_t>(model->config_.n_experts_used);
+    const uint64_t n = spec.experts == 0 ? 1 : static_cast<uint64_t>(spec.experts);
+    const uint64_t read = spec.experts == 0 ? 1 : used;  // of n matrices
     if (spec.kind != TensorClass::kEmbed || model->config_.tied_head) {
-      model->bytes_per_token_ += tensor->bytes;
+      model->bytes_per_token_ += tensor->bytes / n * read;
     }
     if (IsProjection(spec.kind)) {
-      model->macs_per_token_ += static_cast<uint64_t>(spec.rows) * static_cast<uint64_t>(spec.cols);
+      model->macs_per_token_ +=
+          read * static_cast<uint64_t>(spec.rows) * static_cast<uint64_t>(spec.cols);
     }
   }
   return std::shared_ptr<const Model>(std::move(model));

@@ -30,10 +30,14 @@ struct NetworkShape {
   size_t rope_width = 0;       // cosines of a row: n_rot / 2 for each RopeTable of the model
   size_t act_width = 0;        // widest row of Pass::act
   size_t quantized_width = 0;  // widest row that is multiplied with a matrix
-  size_t wide = 0;  // row of Pass::wide: q, k, v of a row, or its feed-forward units; padded
+  size_t wide = 0;       // row of Pass::wide: q, k, v of a row, or its feed-forward units; padded
+  size_t n_experts = 0;  // of a layer that has most
+  size_t n_experts_used = 0;
+  size_t n_ff_expert = 0;
   uint64_t recurrent_bytes = 0;
+  size_t n_delta_layers = 0;  // layers without keys and values
 
-  KvShape kv(KvType type) const { return {type, n_layers, n_kv_heads, head_dim}; }
+  KvShape kv(KvType type) const { return {type, n_layers - n_delta_layers, n_kv_heads, head_dim}; }
 };
 
 struct PassRow {
@@ -70,6 +74,19 @@ struct BlockPair {
   uint32_t n_blocks = 0;  // of this row; its pairs follow each other, block 0 first
 };
 
+// Which experts the rows use, and the other way round. A pair is a row with one of its experts;
+// pairs of one expert follow each other, their rows ascending.
+struct Routes {
+  uint32_t* expert = nullptr;  // [rows][n_experts_used], the heaviest first
+  float* weight = nullptr;     // likewise
+  uint32_t* pair = nullptr;    // likewise
+  float* shared = nullptr;     // [rows] weight of the shared expert
+  uint32_t* row = nullptr;     // [pairs]
+  uint32_t* hit = nullptr;     // [n_hit] experts that have rows, ascending
+  uint32_t* begin = nullptr;   // [n_hit + 1] first pair of each
+  uint32_t* n_hit = nullptr;   // [1]
+};
+
 inline constexpr size_t kMaxQueries = 32;     // of one attend call: they share the loads of K and V
 inline constexpr size_t kHeadRows = 16;       // rows whose logits are computed together
 inline constexpr size_t kTileFloats = 32768;  // of a thread's scratch for tiles of outputs
@@ -97,6 +114,11 @@ struct Pass {
   float* part_m = nullptr;  // [block_pairs][n_heads]
   float* part_l = nullptr;
   float* part_o = nullptr;  // [block_pairs][n_heads][head_dim]
+  Routes routes;
+  float* expert_rows = nullptr;       // [pairs][ldx]
+  float* expert_units = nullptr;      // [pairs][ld_units]
+  ActBlock* expert_blocks = nullptr;  // [pairs][cols / 32 rounded up]
+  size_t ld_units = 0;
   float* logits = nullptr;  // [logit_rows][ld_logits]
   size_t ld_logits = 0;
   std::byte* scratch = nullptr;  // [threads][scratch_bytes]

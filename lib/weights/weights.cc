@@ -144,6 +144,23 @@ StatusOr<Matrix> Weights::FindMatrix(std::string_view name, size_t rows, size_t 
   return Matrix{format, rows, cols, locations_[tensor - file_->tensors().data()]};
 }
 
+StatusOr<ExpertMatrices> Weights::FindExperts(std::string_view name, size_t experts, size_t rows,
+                                              size_t cols) const {
+  const MlbTensor* tensor = file_->Tensor(name);
+  KRAFLA_RETURN_IF_ERROR(CheckTensor(*file_, tensor, name, kLayoutTiles, {experts, rows, cols, 0}));
+  KRAFLA_ASSIGN_OR_RETURN(const Format format, FormatFromId(tensor->type));
+  const uint64_t slice = MatrixBytes(format, rows, cols);
+  if (tensor->bytes != experts * slice) {
+    return FileError("{}: tensor {}: {} bytes, want {}", file_->source().name(), name,
+                     tensor->bytes, experts * slice);
+  }
+  const std::byte* first = locations_[tensor - file_->tensors().data()];
+  const bool in_place =
+      file_->source().data() != nullptr && first == file_->source().data() + tensor->offset;
+  return ExpertMatrices{format, experts, rows,
+                        cols,   first,   in_place ? tensor->slice_stride : slice};
+}
+
 StatusOr<Vector> Weights::FindVector(std::string_view name, size_t size) const {
   const MlbTensor* tensor = file_->Tensor(name);
   KRAFLA_RETURN_IF_ERROR(CheckTensor(*file_, tensor, name, kLayoutPlain, {size, 0, 0, 0}));

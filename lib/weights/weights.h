@@ -28,6 +28,19 @@ struct Matrix {
   size_t padded_rows() const { return n_tiles() * 16; }
 };
 
+// Matrices of one shape, one for each expert.
+struct ExpertMatrices {
+  Format format = Format::kF32;
+  size_t experts = 0;
+  size_t rows = 0;
+  size_t cols = 0;
+  const std::byte* first = nullptr;
+  uint64_t stride = 0;  // bytes from one expert's matrix to the next
+
+  size_t n_tiles() const { return (rows + 15) / 16; }
+  Matrix at(size_t expert) const { return {format, rows, cols, first + expert * stride}; }
+};
+
 struct Vector {
   const float* data = nullptr;
   size_t size = 0;
@@ -50,6 +63,8 @@ class Weights {
 
   // FileError names a missing tensor or a shape that is not the wanted one.
   StatusOr<Matrix> FindMatrix(std::string_view name, size_t rows, size_t cols) const;
+  StatusOr<ExpertMatrices> FindExperts(std::string_view name, size_t experts, size_t rows,
+                                       size_t cols) const;
   StatusOr<Vector> FindVector(std::string_view name, size_t size) const;
 
   // The bytes of the i-th tensor of file().tensors(), where the kernels read them.

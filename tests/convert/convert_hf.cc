@@ -51,7 +51,7 @@ TEST_CASE("checkpoints round-trip through f32", "[convert]") {
     CHECK(import.inputs.size() == 2);
     size_t compared = 0;
     for (const TensorSpec& spec : import.arch->tensors(import.config)) {
-      const CheckpointTensor* source = import.checkpoint.Find(spec.hf_name);
+      const CheckpointTensor* source = import.checkpoint.Find(spec.hf[0].name);
       REQUIRE(source != nullptr);
       const uint64_t rows = spec.rows == 0 ? 1 : static_cast<uint64_t>(spec.rows);
       std::vector<char> raw(source->bytes);

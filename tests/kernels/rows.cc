@@ -1,4 +1,5 @@
 // Norm, sums, products, gated activations and rotation of rows.
+#include <algorithm>
 #include <cmath>
 #include <vector>
 
@@ -106,6 +107,45 @@ TEST_CASE("gated activations equal the scalar ones and the formulas") {
           (selected().*f.gated)(gate.data(), up.data(), n, gate.data());
           REQUIRE(first_difference(gate.data(), want.data(), n) == n);
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("dot folds 16 partial sums") {
+  for (const size_t n : kCounts) {
+    for (const Side side : kSides) {
+      for (const bool odd : {false, true}) {
+        Random random(n);
+        Guarded<float> x(n, side), y(n, side);
+        fill(random, odd, x);
+        fill(random, odd, y);
+        REQUIRE(
+            same(selected().dot(x.data(), y.data(), n), reference().dot(x.data(), y.data(), n)));
+      }
+    }
+  }
+}
+
+TEST_CASE("the clamped SwiGLU equals the scalar one and the formula") {
+  for (const size_t n : kCounts) {
+    for (const Side side : kSides) {
+      for (const bool odd : {false, true}) {
+        Random random(n);
+        Guarded<float> gate(n, side), up(n, side), y(n, side), want(n);
+        fill(random, odd, gate);
+        fill(random, odd, up);
+        const float alpha = 1.702f, limit = 1.25f;
+        selected().swiglu_clamped(gate.data(), up.data(), alpha, limit, n, y.data());
+        reference().swiglu_clamped(gate.data(), up.data(), alpha, limit, n, want.data());
+        REQUIRE(first_difference(y.data(), want.data(), n) == n);
+        for (size_t i = 0; i < n && !odd; ++i) {
+          const double g = std::min<double>(gate[i], limit);
+          const double u = std::clamp<double>(up[i], -limit, limit);
+          REQUIRE(std::fabs(y[i] - g / (1 + std::exp(-g * alpha)) * (u + 1)) <= 2e-6);
+        }
+        selected().swiglu_clamped(gate.data(), up.data(), alpha, limit, n, gate.data());
+        REQUIRE(first_difference(gate.data(), want.data(), n) == n);
       }
     }
   }

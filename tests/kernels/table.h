@@ -28,6 +28,8 @@ struct KernelTable {
   void (*rms_norm)(const float*, const float*, size_t, float, float*);
   Map add, mul;
   void (*scale)(float, size_t, float*);
+  float (*dot)(const float*, const float*, size_t);
+  void (*swiglu_clamped)(const float*, const float*, float, float, size_t, float*);
   Gated silu_mul, gelu_tanh_mul, gelu_erf_mul;
   void (*rope)(float*, size_t, size_t, size_t, const float*, const float*);
   Map map_exp, map_sigmoid, map_tanh, map_erf, map_log1p, map_softplus;
@@ -40,6 +42,8 @@ struct KernelTable {
   void (*pack_keys)(size_t, const uint16_t*, size_t, void*);
   void (*pack_values)(size_t, const float*, size_t, size_t, void*);
   void (*hadamard)(float*, size_t);
+  void (*conv_silu)(float*, size_t, size_t, size_t, const float*, size_t, size_t, float*, size_t);
+  void (*gated_delta)(const DeltaArgs&);
   uint64_t (*measure_read)(const void*, size_t);
   uint64_t (*measure_int8)(uint64_t);
   MatmulQuant matmul_affine[6];  // q4a, q4a64, q6a, q6a64, q8a, q8a64

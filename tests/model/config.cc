@@ -259,15 +259,15 @@ TEST_CASE("tensor lists name shapes and permutations") {
   const Config config = test::ReadConfig("llama3");
   const auto specs = FindArch("llama")->tensors(config);
   REQUIRE(specs.size() == 1 + 2 * 9 + 1);  // tied: no head
-  CHECK(specs[0].gguf_name == "token_embd.weight");
+  CHECK(specs[0].gguf[0].name == "token_embd.weight");
   CHECK(specs[2].name == "layers.0.wq");
   CHECK(specs[2].gguf_permuted_heads == 4);
-  CHECK(specs[3].gguf_name == "blk.0.attn_k.weight");
+  CHECK(specs[3].gguf[0].name == "blk.0.attn_k.weight");
   CHECK(specs[3].gguf_permuted_heads == 2);
   CHECK(specs[3].rows == 32);
   CHECK(specs[4].gguf_permuted_heads == 0);
   CHECK(specs[6].rows == 0);
-  CHECK(specs[6].hf_name == "model.layers.0.post_attention_layernorm.weight");
+  CHECK(specs[6].hf[0].name == "model.layers.0.post_attention_layernorm.weight");
 }
 
 TEST_CASE("a configuration survives the file") {

@@ -164,9 +164,10 @@ TEST_CASE("names of published tensors") {
   CHECK(TextTensorName("model.language_model.norm.weight") == "model.norm.weight");
   CHECK(TextTensorName("language_model.lm_head.weight") == "lm_head.weight");
   CHECK(TextTensorName("model.norm.weight") == "model.norm.weight");
-  CHECK(OtherPart("mtp.layers.0.norm.weight") == "mtp.");
-  CHECK(OtherPart("model.visual.blocks.0.norm.weight") == "model.visual.");
-  CHECK(OtherPart("model.layers.0.extra.weight").empty());
+  CHECK(OtherPart("mtp.layers.0.norm.weight", 2) == "mtp.");
+  CHECK(OtherPart("model.visual.blocks.0.norm.weight", 2) == "model.visual.");
+  CHECK(OtherPart("model.layers.1.extra.weight", 2).empty());
+  CHECK(OtherPart("model.layers.2.norm.weight", 2) == "draft layers");
 }
 
 TEST_CASE("parts that are not the text model are left out and noted") {

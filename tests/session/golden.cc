@@ -51,7 +51,8 @@ void Compare(const std::string& folder, const std::string& checkpoint) {
   }
   INFO("worst difference / deviation " << worst / deviation);
   CHECK(finite);
-  CHECK(worst <= 1e-4 * deviation);
+  // Hugging Face sums the delta rule in another order.
+  CHECK(worst <= (model->config().n_delta_layers() > 0 ? 5e-4 : 1e-4) * deviation);
   CHECK(SameBits(session->logits(), rows.back()));
 
   const std::vector<double>& greedy = expected.at("greedy").values;
@@ -66,7 +67,9 @@ void Compare(const std::string& folder, const std::string& checkpoint) {
 
 TEST_CASE("logits of every family equal the reference's within its rounding") {
   for (const char* name : {"llama2", "llama3", "llama3_sharded_old_keys", "llama_odd", "mistral",
-                           "qwen2", "qwen3", "smollm2", "smollm3", "gemma2", "gemma3"}) {
+                           "qwen2", "qwen3", "smollm2", "smollm3", "gemma2", "gemma3", "qwen3_moe",
+                           "qwen3_moe_odd", "qwen3_5", "qwen3_5_moe", "qwen3_5_published",
+                           "qwen3_next"}) {
     Compare(name, name);
   }
 }
@@ -79,7 +82,7 @@ TEST_CASE("so do those of every form in which checkpoints are published") {
     Compare(name, gguf ? name + "/model.gguf" : name);
     ++compared;
   }
-  CHECK(compared >= 34);
+  CHECK(compared >= 50);
 }
 
 }  // namespace

@@ -12,11 +12,13 @@
 
 #include "lib/model/arch.h"
 #include "lib/model/blocks.h"
+#include "lib/model/blocks_experts.h"
 
 namespace krafla {
 
 struct DecoderFamily {
-  std::string_view name;  // in the registry, and the prefix of a GGUF's keys
+  std::string_view name;            // in the registry: Hugging Face's model_type
+  std::string_view gguf_name = {};  // the prefix of a GGUF's keys; empty: the same
   NormPlace norms = NormPlace::kBefore;
   QkNorm qk_norm = QkNorm::kNone;
   Activation activation = Activation::kSilu;
@@ -25,6 +27,16 @@ struct DecoderFamily {
   bool hf_norm_plus_one = false;
   bool gguf_permuted = false;   // see TensorSpec
   bool partial_rotary = false;  // may rotate a part of each head only
+  double rotated = 1;           // that part where a config.json does not say
+  bool sinks = false;           // of attention
+  bool delta = false;           // layers may be gated delta nets
+  bool experts = false;         // layers may have experts
+  Router router = Router::kSoftmax;
+  bool router_bias = false;
+  // Experts' matrices have biases, and checkpoints hold gate and up as every other row of one.
+  bool expert_biases = false;
+
+  constexpr std::string_view gguf() const { return gguf_name.empty() ? name : gguf_name; }
 };
 
 // What the families' configurations have in common. Fields that a config.json may leave out keep
@@ -48,6 +60,13 @@ Status ReadGgufWindows(const KeyValues& values, int64_t window, LayerRule rule, 
 Status ReadHfWindowSize(const KeyValues& values, int64_t* window);
 // Qwen's keys: use_sliding_window, and the windows only from max_window_layers on.
 Status ReadQwenWindows(const KeyValues& values, Config* config);
+
+// The keys of mixtures of experts. What a config.json leaves out keeps its value.
+Status ReadHfExperts(const KeyValues& values, Config* config);
+Status ReadGgufExperts(const KeyValues& values, const DecoderFamily& family, Config* config);
+// The keys of gated delta nets, and which layers are: layer_types, else all but every n-th.
+Status ReadHfDelta(const KeyValues& values, Config* config);
+Status ReadGgufDelta(const KeyValues& values, const DecoderFamily& family, Config* config);
 
 std::vector<TensorSpec> DecoderTensors(const Config& config, const DecoderFamily& family);
 StatusOr<std::unique_ptr<Network>> BuildDecoder(const Config& config, const DecoderFamily& family,

@@ -40,7 +40,7 @@ Status ReadSizes(const KeyValues& values, std::span<const std::pair<std::string,
 }
 
 // Also where no layer has a window: a list that does not fit tells of another model.
-Status CheckLayerTypes(const KeyValues& values, const Config& config) {
+Status CheckLayerTypes(const KeyValues& values, const DecoderFamily& family, const Config& config) {
   const auto kinds = values.StringList("layer_types");
   if (!kinds) {
     if (!values.HasValue("layer_types")) return OkStatus();
@@ -52,6 +52,7 @@ Status CheckLayerTypes(const KeyValues& values, const Config& config) {
   }
   for (const std::string& kind : *kinds) {
     if (kind == "sliding_attention" || kind == "full_attention") continue;
+    if (kind == "linear_attention" && family.delta) continue;
     return UnsupportedError("config: layer_types: {} is not built here for {}", kind, config.arch);
   }
   return OkStatus();
@@ -97,7 +98,7 @@ Status ReadHfDecoder(const KeyValues& values, const DecoderFamily& family, Confi
   };
   KRAFLA_RETURN_IF_ERROR(ReadSizes(values, sizes));
   KRAFLA_RETURN_IF_ERROR(CheckLayers(*config));
-  KRAFLA_RETURN_IF_ERROR(CheckLayerTypes(values, *config));
+  KRAFLA_RETURN_IF_ERROR(CheckLayerTypes(values, family, *config));
   SetHeadDefaults(config);
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "num_key_value_heads", &config->n_kv_heads));
   KRAFLA_RETURN_IF_ERROR(ReadInteger(values, "head_dim", &config->head_dim));
@@ -106,7 +107,7 @@ Status ReadHfDecoder(const KeyValues& values, const DecoderFamily& family, Confi
   KRAFLA_RETURN_IF_ERROR(ReadBool(values, "attention_bias", &config->qkv_bias));
   config->o_bias = config->qkv_bias;
   KRAFLA_RETURN_IF_ERROR(ReadBool(values, "mlp_bias", &config->ffn_bias));
-  double rotated = 1;
+  double rotated = family.rotated;
   KRAFLA_RETURN_IF_ERROR(
       ReadHfRope(values, "rope_parameters", config->max_positions, &config->rope, &rotated));
   KRAFLA_RETURN_IF_ERROR(SetRotated(rotated, family, config));
@@ -114,10 +115,10 @@ Status ReadHfDecoder(const KeyValues& values, const DecoderFamily& family, Confi
 }
 
 Status ReadGgufDecoder(const KeyValues& values, const DecoderFamily& family, Config* config) {
-  const auto key = [&](const char* name) { return FormatText("{}.{}", family.name, name); };
+  const auto key = [&](const char* name) { return FormatText("{}.{}", family.gguf(), name); };
   config->arch = family.name;
   config->name = values.String("general.name").value_or("");
-  if (values.Integer(key("expert_count")).value_or(0) > 0) {
+  if (!family.experts && values.Integer(key("expert_count")).value_or(0) > 0) {
     return UnsupportedError("config: {}: experts are not built here for {}", key("expert_count"),
                             family.name);
   }
@@ -127,6 +128,13 @@ Status ReadGgufDecoder(const KeyValues& values, const DecoderFamily& family, Con
       {key("context_length"), &config->max_positions},
   };
   KRAFLA_RETURN_IF_ERROR(ReadSizes(values, sizes));
+  int64_t draft_layers = 0;  // they come last and are counted
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key("nextn_predict_layers"), &draft_layers));
+  if (draft_layers < 0 || draft_layers > config->n_layers) {
+    return FileError("config: {}: got {}, want 0 to {}", key("nextn_predict_layers"), draft_layers,
+                     config->n_layers);
+  }
+  config->n_layers -= draft_layers;
   KRAFLA_RETURN_IF_ERROR(CheckLayers(*config));
   KRAFLA_RETURN_IF_ERROR(
       RequireNumber(values, key("attention.layer_norm_rms_epsilon"), &config->norm_eps));
@@ -154,7 +162,7 @@ Status ReadGgufDecoder(const KeyValues& values, const DecoderFamily& family, Con
   if (config->n_vocab == 0) {
     return FileError("config: {}: absent, want an integer", key("vocab_size"));
   }
-  KRAFLA_RETURN_IF_ERROR(ReadGgufRope(values, family.name, &config->rope));
+  KRAFLA_RETURN_IF_ERROR(ReadGgufRope(values, family.gguf(), &config->rope));
   return ReadGgufTokenIds(values, config);
 }
 

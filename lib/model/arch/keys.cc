@@ -156,6 +156,7 @@ double ScaledAttentionFactor(const RopeConfig& rope, const RopeExtras& extras) {
 Status ReadHfRope(const KeyValues& values, std::string_view group, int64_t max_positions,
                   RopeConfig* rope, double* rotated) {
   RopeExtras extras;
+  extras.rotated = *rotated;
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "rope_theta", &rope->theta));
   KRAFLA_RETURN_IF_ERROR(ReadNumber(values, "partial_rotary_factor", &extras.rotated));
   // The old group first, so that the new one wins where a file has both.

@@ -29,7 +29,7 @@ Status ReadIds(const KeyValues& values, std::string_view key, std::vector<int64_
 // config.json: rope_parameters.* (new), else rope_theta and rope_scaling.* (old); where a family
 // has several, the new ones are in `group`: "rope_parameters.full_attention". What is absent stays
 // as it is. Kinds that ValidateConfig does not know pass through and are refused there by name.
-// *rotated: the share of a head that is rotated.
+// *rotated: the share of a head that is rotated; it stays where no key says.
 Status ReadHfRope(const KeyValues& values, std::string_view group, int64_t max_positions,
                   RopeConfig* rope, double* rotated);
 // The attention factor of yarn and longrope where the configuration has none.

@@ -5,7 +5,7 @@
 namespace krafla {
 namespace {
 
-constexpr DecoderFamily kFamily = {.name = "llama", .gguf_permuted = true};
+constexpr DecoderFamily kFamily = {.name = "llama", .gguf_permuted = true, .experts = true};
 constexpr std::string_view kHfNames[] = {"LlamaForCausalLM"};
 constexpr std::string_view kGgufNames[] = {"llama"};
 
@@ -15,9 +15,10 @@ Status ConfigFromHf(const KeyValues& values, Config* config) {
   return ReadHfDecoder(values, kFamily, config);
 }
 
-// Mistral's models are "llama" in GGUF files.
+// Mistral's and Mixtral's models are "llama" in GGUF files.
 Status ConfigFromGguf(const KeyValues& values, Config* config) {
   KRAFLA_RETURN_IF_ERROR(ReadGgufDecoder(values, kFamily, config));
+  KRAFLA_RETURN_IF_ERROR(ReadGgufExperts(values, kFamily, config));
   return ReadGgufWindows(values, 0, EveryLayer, 0, config);
 }
 

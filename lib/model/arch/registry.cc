@@ -1,28 +1,36 @@
 // The list of architectures: one row each.
 #include <algorithm>
-#include <array>
 
 #include "lib/model/arch.h"
 
 namespace krafla {
 
-extern const Arch kGemma2Arch;
-extern const Arch kGemma3Arch;
-extern const Arch kGraniteArch;
-extern const Arch kLlamaArch;
-extern const Arch kMistralArch;
-extern const Arch kOlmo2Arch;
-extern const Arch kPhi3Arch;
-extern const Arch kQwen2Arch;
-extern const Arch kQwen3Arch;
-extern const Arch kSmolLm3Arch;
+#define KRAFLA_ARCHS(X) \
+  X(kGemma2Arch)        \
+  X(kGemma3Arch)        \
+  X(kGraniteArch)       \
+  X(kLlamaArch)         \
+  X(kMistralArch)       \
+  X(kMixtralArch)       \
+  X(kOlmo2Arch)         \
+  X(kPhi3Arch)          \
+  X(kQwen2Arch)         \
+  X(kQwen3Arch)         \
+  X(kQwen35Arch)        \
+  X(kQwen35MoeArch)     \
+  X(kQwen3MoeArch)      \
+  X(kQwen3NextArch)     \
+  X(kSmolLm3Arch)
+
+#define X(name) extern const Arch name;
+KRAFLA_ARCHS(X)
+#undef X
 
 namespace {
 
-constexpr std::array kArchs = {
-    &kGemma2Arch, &kGemma3Arch, &kGraniteArch, &kLlamaArch, &kMistralArch,
-    &kOlmo2Arch,  &kPhi3Arch,   &kQwen2Arch,   &kQwen3Arch, &kSmolLm3Arch,
-};
+#define X(name) &name,
+constexpr const Arch* kArchs[] = {KRAFLA_ARCHS(X)};
+#undef X
 
 const Arch* Find(std::string_view name, std::span<const std::string_view> Arch::*names) {
   for (const Arch* arch : kArchs) {
