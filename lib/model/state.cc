@@ -317,6 +317,11 @@ uint64_t State::held_bytes() const {
   return pages_.size() * shape_.page_bytes() + n_open * shape_.open_bytes();
 }
 
+void State::Restore(std::span<const std::byte> recurrent) {
+  std::memcpy(copies_[1 - current_].data(), recurrent.data(), recurrent.size());
+  begun_ = true;
+}
+
 void State::Commit() {
   if (!begun_) return;
   current_ = 1 - current_;

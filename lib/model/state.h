@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -166,6 +167,9 @@ class State {
   // read.
   const std::byte* recurrent_in() const { return copies_[begun_ ? 1 - current_ : current_].data(); }
   std::byte* recurrent_out() const { return copies_[1 - current_].data(); }
+  // B holds these bytes, as if a pass had written them.
+  void Restore(std::span<const std::byte> recurrent);
+  const std::byte* committed() const { return copies_[current_].data(); }
 
  private:
   void Clear();

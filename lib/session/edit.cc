@@ -47,25 +47,34 @@ Status Session::Edit(std::span<const int32_t> ids, const AppendOptions& options,
   if (common == n && options.on_hidden == nullptr && options.logits != WantLogits::kAll) {
     return Truncate(n, report);
   }
-  int64_t anchor = common;
+  int64_t kept = common;
   if (common == length_) {
     KRAFLA_RETURN_IF_ERROR(Append(ids.subspan(static_cast<size_t>(common)), options));
   } else {
-    anchor = AnchorBefore(std::min(common, n - 1));
-    KRAFLA_ASSIGN_OR_RETURN(State trial, state_.Trial(anchor));
+    const Snapshots::Copy anchor = AnchorBefore(std::min(common, n - 1));
+    kept = anchor.length;
+    KRAFLA_ASSIGN_OR_RETURN(State trial, state_.Trial(kept));
+    if (!anchor.state.empty()) {
+      trial.Restore(anchor.state);
+      trial.Commit();
+    }
     std::vector<int32_t> text;
     text.reserve(ids_.capacity());
-    text.assign(ids.begin(), ids.begin() + anchor);
-    int64_t length = anchor;
+    text.assign(ids.begin(), ids.begin() + kept);
+    int64_t length = kept;
+    Snapshots snapshots = snapshots_;
+    snapshots.Cut(common);
     SwapBack<State> state(state_, trial);
     SwapBack<std::vector<int32_t>> old_ids(ids_, text);
     SwapBack<int64_t> old_length(length_, length);
-    KRAFLA_RETURN_IF_ERROR(Append(ids.subspan(static_cast<size_t>(anchor)), options));
+    SwapBack<Snapshots> old_snapshots(snapshots_, snapshots);
+    KRAFLA_RETURN_IF_ERROR(Append(ids.subspan(static_cast<size_t>(kept)), options));
     state.Keep();
     old_ids.Keep();
     old_length.Keep();
+    old_snapshots.Keep();
   }
-  if (report != nullptr) *report = {n, anchor, n - anchor};
+  if (report != nullptr) *report = {n, kept, n - kept};
   return OkStatus();
 }
 

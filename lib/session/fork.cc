@@ -19,6 +19,7 @@ StatusOr<std::unique_ptr<Session>> Session::Fork(int64_t reserve) const {
   fork->state_ = std::move(state);
   fork->ids_.assign(ids_.begin(), ids_.begin() + length_);
   fork->length_ = length_;
+  fork->snapshots_ = snapshots_;
   if (!logits_.empty()) {
     float* row = fork->logits_row(fork->current_);
     std::copy(logits_.begin(), logits_.end(), row);

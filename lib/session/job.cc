@@ -6,6 +6,13 @@
 
 namespace krafla {
 
+namespace {
+
+// An append of so many tokens is a prompt, at whose ends texts are likely to be cut.
+constexpr int64_t kPromptTokens = 8;
+
+}  // namespace
+
 void Job::Reserve(size_t n_parts) {
   parts_.clear();
   batch_.clear();
@@ -24,6 +31,10 @@ Status Job::AddPart(const Part& part) {
 
 Status Job::AddAppend(Session& session, std::span<const int32_t> ids) {
   const int64_t position = session.length_;
+  if (ids.size() > 1) {
+    session.snapshots_.Keep(position, session.state_.committed(), session.logits_,
+                            /*spaced=*/static_cast<int64_t>(ids.size()) < kPromptTokens);
+  }
   session.ids_.insert(session.ids_.end(), ids.begin(), ids.end());  // within its capacity
   return AddPart({&session, position, static_cast<int64_t>(ids.size())});
 }
@@ -37,11 +48,24 @@ void Job::Begin(Driver& driver, const AppendOptions& options) {
   options_ = options;
 }
 
+// The rows of a pass, fewer where it would end at a position at which neither keys nor recurrent
+// state can be cut later.
+int64_t Job::EndAtAnchor(const Part& part) {
+  constexpr auto kPage = static_cast<int64_t>(kPagePositions);
+  const State& state = part.session->state_;
+  const int64_t end = part.position + part.done + part.in_pass;
+  const int64_t more = end % kPage;
+  const bool wanted = state.recurrent_bytes() > 0 && state.shape().quantised();
+  return wanted && part.done + part.in_pass < part.n && more < part.in_pass ? part.in_pass - more
+                                                                            : part.in_pass;
+}
+
 void Job::BeginPass() {
   auto room = static_cast<int64_t>(driver_->max_rows());
   batch_.clear();
   for (Part& part : parts_) {
     part.in_pass = std::min({part.n - part.done, room, part.session->options_.batch});
+    part.in_pass = EndAtAnchor(part);
     if (part.in_pass == 0) continue;
     room -= part.in_pass;
     in_pass_ += part.in_pass;
@@ -64,7 +88,13 @@ void Job::BeginPass() {
 }
 
 void Job::EndPass() {
-  for (Part& part : parts_) part.done += part.in_pass;
+  for (Part& part : parts_) {
+    part.done += part.in_pass;
+    if (part.in_pass == 0 || part.done == part.n) continue;
+    const State& state = part.session->state_;
+    part.session->snapshots_.Keep(part.position + part.done, state.recurrent_in(), {},
+                                  /*spaced=*/true);
+  }
   done_ += in_pass_;
   in_pass_ = 0;
 }
@@ -98,6 +128,11 @@ void Job::Commit() {
       session.logits_ = {session.logits_row(session.current_),
                          session.model_->network().shape().n_vocab};
     }
+    session.snapshots_.Cut(session.length_);
+    if (part.n > 1) {
+      session.snapshots_.Keep(session.length_, session.state_.committed(), session.logits_,
+                              /*spaced=*/part.n < kPromptTokens);
+    }
   }
   parts_.clear();
 }
@@ -108,6 +143,7 @@ void Job::Drop() {
     session.ids_.resize(static_cast<size_t>(session.length_));
     session.state_.Drop();
     session.state_.Cut(session.length_);
+    session.snapshots_.Cut(session.length_);
     session.begun_ = false;
   }
   parts_.clear();

@@ -45,6 +45,7 @@ class Job final : public DriverEvents {
 
  private:
   Status AddPart(const Part& part);
+  static int64_t EndAtAnchor(const Part& part);
   void BeginPass();
   void EndPass();
 

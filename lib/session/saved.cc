@@ -170,6 +170,8 @@ Status Session::RestoreCache(const SavedHeader& header, SavedReader& in) {
   length_ = length;
   current_ = 1 - current_;
   logits_ = {row, static_cast<size_t>(header.n_logits)};
+  snapshots_.Cut(0);
+  snapshots_.Keep(length_, state_.committed(), logits_, /*spaced=*/false);
   return OkStatus();
 }
 

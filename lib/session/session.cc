@@ -13,6 +13,8 @@ namespace {
 constexpr int64_t kDefaultContext = 4096;
 constexpr int64_t kDefaultBatch = 256;
 constexpr int64_t kMaxBatch = 8192;
+constexpr int64_t kDefaultSnapshotBytes = int64_t{256} << 20;
+constexpr int64_t kDefaultSnapshotSpacing = 512;
 
 // Defaults filled in, bounds checked.
 StatusOr<SessionOptions> Resolve(const Config& config, SessionOptions options) {
@@ -34,6 +36,13 @@ StatusOr<SessionOptions> Resolve(const Config& config, SessionOptions options) {
     return ArgumentError("batch: got {}, want 1 to {}", options.batch, kMaxBatch);
   }
   options.batch = std::min(options.batch, options.context);
+  if (options.snapshot_bytes == 0) options.snapshot_bytes = kDefaultSnapshotBytes;
+  if (options.snapshot_bytes == -1) options.snapshot_bytes = 0;
+  if (options.snapshot_spacing == 0) options.snapshot_spacing = kDefaultSnapshotSpacing;
+  if (options.snapshot_bytes < 0 || options.snapshot_spacing < 1) {
+    return ArgumentError("snapshots: got {} bytes and a spacing of {}, want at least -1 and 0",
+                         options.snapshot_bytes, options.snapshot_spacing);
+  }
   return options;
 }
 
@@ -55,6 +64,7 @@ StatusOr<SessionPlan> PlanSession(const Config& config, const SessionOptions& gi
       Driver::ArenaBytes(shape, static_cast<size_t>(options.batch), options.context, threads);
   SessionPlan plan;
   plan.state = 2 * shape.recurrent_bytes;
+  if (plan.state > 0) plan.state += static_cast<uint64_t>(options.snapshot_bytes);
   plan.kv = KvBytes(shape.kv(options.kv), options.context, options.batch);
   if (plan.kv == UINT64_MAX || __builtin_add_overflow(arena, LogitsBytes(shape), &plan.scratch)) {
     return MemoryError("session: context {} and batch {} need more bytes than can be counted",
@@ -84,6 +94,9 @@ StatusOr<std::unique_ptr<Session>> Session::Make(std::shared_ptr<const Model> mo
       session->logits_rows_,
       runtime.memory().Allocate(LogitsBytes(shape), MemoryKind::kScratch, "logits of a session"));
   session->ids_.reserve(static_cast<size_t>(options.context));
+  session->snapshots_ =
+      Snapshots(&runtime.memory(), shape.recurrent_bytes,
+                static_cast<uint64_t>(options.snapshot_bytes), options.snapshot_spacing);
   session->job_ = std::make_unique<Job>();
   session->job_->Reserve(1);
   session->model_ = std::move(model);

@@ -16,6 +16,7 @@
 #include "lib/model/driver.h"
 #include "lib/model/model.h"
 #include "lib/model/state.h"
+#include "lib/session/snapshots.h"
 
 namespace krafla {
 
@@ -28,12 +29,16 @@ struct SessionOptions {
   KvType kv = KvType::kF16;
   int64_t reserve = -1;  // positions whose pages are taken at creation; -1: the whole context
   int64_t batch = 0;     // rows of one forward pass; 0: 256
+  // Of a model with recurrent state: bytes of its earlier copies (lib/session/snapshots.h), 0: 256
+  // MiB, -1: none; and tokens between two of them in a long prompt, 0: 512.
+  int64_t snapshot_bytes = 0;
+  int64_t snapshot_spacing = 0;
 };
 
 // Bytes by kind that a session of these options takes at most, known before anything is allocated.
 struct SessionPlan {
   uint64_t kv = 0;
-  uint64_t state = 0;
+  uint64_t state = 0;  // snapshots included
   uint64_t scratch = 0;
 };
 StatusOr<SessionPlan> PlanSession(const Config& config, const SessionOptions& options,
@@ -106,6 +111,7 @@ class Session {
   std::span<const float> logits() const { return logits_; }
   uint64_t kv_bytes() const { return state_.held_bytes(); }  // of its pages, shared ones included
   bool begun() const { return begun_; }                      // between Begin() and the last Step()
+  const Snapshots& snapshots() const { return snapshots_; }
 
   // One pass over rows of several sessions of one model: ids[i] is appended to sessions[i], each
   // result bit-equal to an append alone. All or nothing.
@@ -121,9 +127,10 @@ class Session {
   Status CheckVocabulary(std::span<const int32_t> ids) const;
   Status CheckIds(std::span<const int32_t> ids) const;
   float* logits_row(int which) const;  // [PadTo16(n_vocab)]
-  // The last position up to `length` at which the state can be cut; what lies behind it is read
-  // again.
-  int64_t AnchorBefore(int64_t length) const;
+  // The last position up to `length` at which the state can be cut, and where it is recurrent what
+  // it was there; what lies behind it is read again.
+  Snapshots::Copy AnchorBefore(int64_t length);
+  void BecomeCopy(const Snapshots::Copy& copy);
   Status RestoreCache(const SavedHeader& header, SavedReader& in);
 
   std::shared_ptr<const Model> model_;
@@ -131,6 +138,7 @@ class Session {
   std::vector<int32_t> ids_;  // capacity for the whole context; behind length_: what was begun
   int64_t length_ = 0;
   State state_;
+  Snapshots snapshots_;
   std::unique_ptr<Driver> driver_;
   Buffer logits_rows_;  // two rows: the current one, and the one that an append writes
   int current_ = 0;

@@ -62,14 +62,24 @@ void Snapshots::Keep(int64_t length, const std::byte* state, std::span<const flo
   }
 }
 
-Snapshots::Copy Snapshots::Find(int64_t length) {
+Snapshots::Copy Snapshots::Use(Entry& entry) {
+  entry.used = ++clock_;
+  const std::byte* data = entry.data->data();
+  return {entry.length,
+          {data, static_cast<size_t>(state_bytes_)},
+          {reinterpret_cast<const float*>(data + state_bytes_), entry.n_logits}};
+}
+
+Snapshots::Copy Snapshots::Before(int64_t length) {
   for (auto entry = entries_.rbegin(); entry != entries_.rend(); ++entry) {
-    if (entry->length > length || (entry->length == length && entry->n_logits == 0)) continue;
-    entry->used = ++clock_;
-    const std::byte* data = entry->data->data();
-    return {entry->length,
-            {data, static_cast<size_t>(state_bytes_)},
-            {reinterpret_cast<const float*>(data + state_bytes_), entry->n_logits}};
+    if (entry->length <= length) return Use(*entry);
+  }
+  return {};
+}
+
+Snapshots::Copy Snapshots::At(int64_t length) {
+  for (Entry& entry : entries_) {
+    if (entry.length == length && entry.n_logits > 0) return Use(entry);
   }
   return {};
 }

@@ -2,6 +2,7 @@
 // recurrent state cannot be turned back: a cut goes to the last copy before it and reads the rest
 // again. Copies are made where a text is likely to be cut: before and after each prompt, which are
 // the borders of messages in a chat, and every so many tokens within a long one.
+// A copy of this object shares them.
 //
 // Their bytes stay below a budget: the one that was not used for longest goes first. A copy that
 // cannot be had (memory, budget) is not made; nothing else depends on it.
@@ -33,12 +34,11 @@ class Snapshots {
   // A copy of what holds after `length` tokens, unless there is one or, where `spaced`, one less
   // than the spacing before.
   void Keep(int64_t length, const std::byte* state, std::span<const float> logits, bool spaced);
-  // The last one that a session can go on from to have `length` tokens and the logits after them:
-  // of that length with logits, or shorter. Its length is 0 where there is none.
-  Copy Find(int64_t length);
+  // The last one of at most `length` tokens, and the one of `length` tokens that has logits. Its
+  // length is 0 where there is none.
+  Copy Before(int64_t length);
+  Copy At(int64_t length);
   void Cut(int64_t length);  // drops those of longer texts
-  // A fork's: the same copies, which are shared.
-  Snapshots Fork() const { return *this; }
 
   uint64_t bytes() const { return bytes_; }
   size_t size() const { return entries_.size(); }
@@ -51,6 +51,7 @@ class Snapshots {
     std::shared_ptr<const Buffer> data;  // the state, then the logits
   };
   void MakeRoom(uint64_t bytes);
+  Copy Use(Entry& entry);
 
   Memory* memory_ = nullptr;
   uint64_t state_bytes_ = 0;
