@@ -66,10 +66,10 @@ void Compare(const std::string& folder, const std::string& checkpoint) {
 }
 
 TEST_CASE("logits of every family equal the reference's within its rounding") {
-  for (const char* name : {"llama2", "llama3", "llama3_sharded_old_keys", "llama_odd", "mistral",
-                           "qwen2", "qwen3", "smollm2", "smollm3", "gemma2", "gemma3", "qwen3_moe",
-                           "qwen3_moe_odd", "qwen3_5", "qwen3_5_moe", "qwen3_5_published",
-                           "qwen3_next"}) {
+  for (const char* name :
+       {"llama2", "llama3", "llama3_sharded_old_keys", "llama_odd", "mistral", "qwen2", "qwen3",
+        "smollm2", "smollm3", "gemma2", "gemma3", "qwen3_moe", "qwen3_moe_odd", "qwen3_5",
+        "qwen3_5_moe", "qwen3_5_published", "qwen3_next"}) {
     Compare(name, name);
   }
 }

@@ -8,6 +8,7 @@ namespace krafla {
 #define KRAFLA_ARCHS(X) \
   X(kGemma2Arch)        \
   X(kGemma3Arch)        \
+  X(kGptOssArch)        \
   X(kGraniteArch)       \
   X(kLlamaArch)         \
   X(kMistralArch)       \

@@ -81,13 +81,12 @@ def mixtral_window():
 
 
 @variant
-def mixtral_old_names():
-    """The names of the published files."""
-    folder = mixtral("mixtral_old_names")
+def mixtral_fused():
+    """Experts in one tensor under the names that transformers has for them now."""
+    folder = mixtral("mixtral_fused")
 
-    def old(name):
+    def new_name(name):
         for new, short in (("gate_proj", "w1"), ("up_proj", "w3"), ("down_proj", "w2")):
-            if ".experts." in name:
-                name = name.replace(new, short)
-        return name.replace(".mlp.", ".block_sparse_moe.")
-    edit_tensors(folder, lambda tensors: {old(n): v for n, v in tensors.items()})
+            name = name.replace(f".{short}.", f".{new}.")
+        return name.replace(".block_sparse_moe.", ".mlp.")
+    edit_tensors(folder, lambda tensors: fuse_experts({new_name(n): v for n, v in tensors.items()}))

@@ -61,4 +61,4 @@ def qwen3_5_moe_published():
 @variant
 def qwen3_next_dense_layers():
     make("qwen3_next_dense_layers", transformers.Qwen3NextConfig(**dict(
-        HYBRID, **EXPERTS, norm_topk_prob=False, mlp_only_layers=[1], linear_num_value_heads=6)))
+        dict(HYBRID, **EXPERTS), norm_topk_prob=False, mlp_only_layers=[1], linear_num_value_heads=6)))
