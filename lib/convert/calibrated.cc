@@ -19,6 +19,11 @@ CalibrationText TextOf(const CalibrationOptions& options, std::string text) {
   return calibration;
 }
 
+// An expert sees too few rows of a short text for its inputs' correlations.
+bool IsTarget(const PlannedTensor& planned) {
+  return !planned.is_vector() && IsQuantized(planned.format) && planned.spec.experts == 0;
+}
+
 StatusOr<std::string> ReadText(const CalibrationOptions& options) {
   if (options.text_path.empty()) return std::string();
   KRAFLA_ASSIGN_OR_RETURN(std::string text, ReadTextFile(options.text_path, kMaxTextBytes));
@@ -55,7 +60,7 @@ StatusOr<std::unique_ptr<CalibratedWriter>> CalibratedWriter::Create(
   KRAFLA_RETURN_IF_ERROR(CopyAsF32(options, copy, stop));
   std::vector<CalibrationTarget> targets;
   for (const PlannedTensor& planned : plan) {
-    if (planned.is_vector() || !IsQuantized(planned.format)) continue;
+    if (!IsTarget(planned)) continue;
     targets.push_back({planned.spec.name, planned.format});
   }
   KRAFLA_ASSIGN_OR_RETURN(result->calibrator_,
@@ -66,7 +71,7 @@ StatusOr<std::unique_ptr<CalibratedWriter>> CalibratedWriter::Create(
 
 Status CalibratedWriter::Write(size_t index) {
   const PlannedTensor& planned = (*plan_)[index];
-  if (planned.is_vector() || !IsQuantized(planned.format)) return tensors_->Write(index);
+  if (!IsTarget(planned)) return tensors_->Write(index);
   const uint64_t bytes = PlannedBytes(planned);
   if (writer_->written(index) < bytes) {
     KRAFLA_ASSIGN_OR_RETURN(const std::span<const std::byte> tiles,

@@ -92,8 +92,7 @@ Status CheckUnexpected(const std::vector<PlannedTensor>& plan, Import* out) {
   for (const CheckpointTensor& tensor : import.checkpoint.tensors()) {
     if (IsIgnored(import, tensor.name)) continue;
     if (std::binary_search(wanted.begin(), wanted.end(), &tensor, std::less<>())) continue;
-    const std::string_view part =
-        import.gguf ? std::string_view() : OtherPart(tensor.name, import.config.n_layers);
+    const std::string_view part = OtherPart(tensor.name, import.config);
     if (part.empty()) {
       unexpected.push_back(tensor.name);
     } else {

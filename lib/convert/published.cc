@@ -67,13 +67,13 @@ std::string TextTensorName(std::string_view name) {
   return std::string(name);
 }
 
-std::string_view OtherPart(std::string_view name, int64_t n_layers) {
-  constexpr std::string_view kLayer = "model.layers.";
-  if (name.starts_with(kLayer)) {
+std::string_view OtherPart(std::string_view name, const Config& config) {
+  for (const std::string_view layers : {"model.layers.", "blk."}) {
+    if (!name.starts_with(layers)) continue;
     int64_t layer = -1;
-    const char* begin = name.data() + kLayer.size();
-    std::from_chars(begin, name.data() + name.size(), layer);
-    return layer >= n_layers ? "draft layers" : std::string_view();
+    std::from_chars(name.data() + layers.size(), name.data() + name.size(), layer);
+    const int64_t draft = layer - config.n_layers;
+    return draft >= 0 && draft < config.n_draft_layers ? "draft layers" : std::string_view();
   }
   for (const std::string_view part : kOtherParts) {
     if (name.starts_with(part)) return part;

@@ -11,6 +11,7 @@
 
 #include "lib/file/key_values.h"
 #include "lib/model/arch.h"
+#include "lib/model/config.h"
 
 namespace krafla {
 
@@ -46,8 +47,8 @@ const Arch* FindPublishedArch(const PublishedConfig& config, std::string_view cl
 std::string TextTensorName(std::string_view name);
 
 // The part of the model that a tensor belongs to where that is not the text model: "vision_tower.",
-// "mtp.". Empty: the text model, or an unknown part. Layers beyond the last are draft layers.
-std::string_view OtherPart(std::string_view name, int64_t n_layers);
+// "mtp.". Empty: the text model, or an unknown part.
+std::string_view OtherPart(std::string_view name, const Config& config);
 
 }  // namespace krafla
 

@@ -71,6 +71,8 @@ struct Config {
   bool norm_topk = true;              // the weights of a token's experts sum to 1
   std::vector<int64_t> dense_layers;  // whose feed-forward has no experts, ascending
 
+  int64_t n_draft_layers = 0;  // behind the last one in the checkpoint, left out; not stored
+
   std::vector<int64_t> mixers;  // by layer: 0 attention, 1 gated delta net; empty: attention
   int64_t delta_k_heads = 0;
   int64_t delta_v_heads = 0;  // a multiple of delta_k_heads

@@ -259,5 +259,36 @@ TEST_CASE("check finds what a header cannot show", "[convert]") {
         std::string_view::npos);
 }
 
+// MLX moves the taps of a convolution and stores norms as 1 + w: the shape tells.
+TEST_CASE("a checkpoint that MLX has saved again is refused, not garbled", "[convert]") {
+  TempFolder folder;
+  CopyModel("qwen3_5", folder);
+  REQUIRE(ConvertFolder(folder.path(), folder / "a.mlb").ok());
+  Replace(folder / "model.safetensors", "[128,1,4]", "[128,4,1]");
+  const Status status = ConvertFolder(folder.path(), folder / "b.mlb");
+  CHECK_THAT(std::string(Message(status)), Catch::Contains("conv1d"));
+  CHECK_THAT(std::string(Message(status)), Catch::Contains("128x4x1, want 128x1x4"));
+}
+
+TEST_CASE("each expert is one contiguous piece at a page", "[convert]") {
+  TempFolder folder;
+  REQUIRE(ConvertFolder(kModels + "qwen3_moe_odd", folder / "a.mlb", Format::kQ4).ok());
+  REQUIRE(CheckFile(folder / "a.mlb", nullptr, nullptr).ok());
+  const auto file = OpenMlb(folder / "a.mlb");
+  const MlbTensor* gate = file->Tensor("layers.1.experts.w_gate");
+  const MlbTensor* up = file->Tensor("layers.1.experts.w_up");
+  const MlbTensor* down = file->Tensor("layers.1.experts.w_down");
+  REQUIRE(gate != nullptr);
+  CHECK(gate->dims == std::array<uint64_t, 4>{5, 24, 80, 0});
+  CHECK(down->dims == std::array<uint64_t, 4>{5, 80, 24, 0});
+  const auto pages = [](uint64_t bytes) { return (bytes + 4095) / 4096 * 4096; };
+  CHECK(gate->offset % 4096 == 0);
+  CHECK(up->offset == gate->offset + pages(gate->bytes / 5));
+  CHECK(down->offset == up->offset + pages(up->bytes / 5));
+  CHECK(gate->slice_stride == down->offset - gate->offset + pages(down->bytes / 5));
+  CHECK(down->slice_stride == gate->slice_stride);
+  CHECK(file->Tensor("layers.1.router")->type == static_cast<uint32_t>(Format::kF32));
+}
+
 }  // namespace
 }  // namespace krafla

@@ -134,6 +134,61 @@ TEST_CASE("what a family cannot be here is refused by name") {
              Catch::Contains("short_factors"));
 }
 
+TEST_CASE("the weights of a token's experts sum to 1 unless a family or a file says otherwise") {
+  const std::string no = R"(, "norm_topk_prob": false)";
+  for (const char* arch :
+       {"Qwen3MoeForCausalLM", "Qwen3_5MoeForCausalLM", "Qwen3NextForCausalLM"}) {
+    CHECK(Good(arch, "").norm_topk);
+    CHECK(!Good(arch, no).norm_topk);
+  }
+  CHECK(Good("MixtralForCausalLM", "").norm_topk);
+}
+
+TEST_CASE("which layers have experts") {
+  const auto dense = [](const std::string& more) {
+    return Good("Qwen3MoeForCausalLM", more).dense_layers;
+  };
+  using Layers = std::vector<int64_t>;
+  CHECK(dense("").empty());
+  CHECK(dense(R"(, "decoder_sparse_step": 2)") == Layers{0, 2});
+  CHECK(dense(R"(, "mlp_only_layers": [3])") == Layers{3});
+  CHECK_THAT(Refusal("Qwen3MoeForCausalLM", R"(, "decoder_sparse_step": 0)"),
+             Catch::Contains("decoder_sparse_step"));
+  CHECK_THAT(Refusal("Qwen3MoeForCausalLM", R"(, "num_experts": 4, "num_experts_per_tok": 5)"),
+             Catch::Contains("n_experts_used"));
+}
+
+TEST_CASE("Qwen 3.5 rotates a quarter of a head, split in halves, whatever its sections say") {
+  const Config config = Good("Qwen3_5ForCausalLM", R"(, "rope_parameters": {"rope_type": "default",
+      "rope_theta": 10000000, "mrope_section": [11, 11, 10], "mrope_interleaved": true})");
+  CHECK(config.head_dim == 256);
+  CHECK(config.rotated_dims() == 64);
+  CHECK(config.attention_gate);
+  using Mixers = std::vector<int64_t>;
+  CHECK(config.mixers == Mixers{1, 1, 1, 0});
+  CHECK(Good("Qwen3_5ForCausalLM", R"(, "full_attention_interval": 2)").mixers ==
+        Mixers{1, 0, 1, 0});
+  CHECK(Good("Qwen3_5ForCausalLM", R"(, "partial_rotary_factor": 1.0)").rotated_dims() == 256);
+  CHECK_THAT(Refusal("Qwen3_5ForCausalLM", R"(, "linear_num_key_heads": 5)"),
+             Catch::Contains("delta_v_heads"));
+  CHECK_THAT(Refusal("Qwen3_5ForCausalLM", R"(, "linear_conv_kernel_dim": 9)"),
+             Catch::Contains("delta_taps"));
+  CHECK_THAT(Refusal("Qwen3_5ForCausalLM", R"(, "attention_bias": true)"),
+             Catch::Contains("attention_bias"));
+}
+
+TEST_CASE("gpt-oss without rope keys has the family's yarn, not rounded to whole frequencies") {
+  const Config config = Good("GptOssForCausalLM", "");
+  CHECK(config.rope.kind == "yarn");
+  CHECK(config.rope.factor == 32);
+  CHECK(!config.rope.truncate);
+  CHECK(config.windows == std::vector<int64_t>{128, 0, 128, 0});
+  CHECK(config.qkv_bias);
+  CHECK(config.o_bias);
+  CHECK(config.n_ff_expert == 128);
+  CHECK(config.swiglu_limit == 7);
+}
+
 TEST_CASE("attention factors of yarn and longrope") {
   const auto yarn = [](const std::string& more) {
     return Good("Qwen2ForCausalLM", R"(, "rope_scaling": {"type": "yarn", "factor": 4.0,
@@ -164,10 +219,16 @@ TEST_CASE("names of published tensors") {
   CHECK(TextTensorName("model.language_model.norm.weight") == "model.norm.weight");
   CHECK(TextTensorName("language_model.lm_head.weight") == "lm_head.weight");
   CHECK(TextTensorName("model.norm.weight") == "model.norm.weight");
-  CHECK(OtherPart("mtp.layers.0.norm.weight", 2) == "mtp.");
-  CHECK(OtherPart("model.visual.blocks.0.norm.weight", 2) == "model.visual.");
-  CHECK(OtherPart("model.layers.1.extra.weight", 2).empty());
-  CHECK(OtherPart("model.layers.2.norm.weight", 2) == "draft layers");
+  Config config;
+  config.n_layers = 2;
+  config.n_draft_layers = 1;
+  CHECK(OtherPart("mtp.layers.0.norm.weight", config) == "mtp.");
+  CHECK(OtherPart("model.visual.blocks.0.norm.weight", config) == "model.visual.");
+  CHECK(OtherPart("model.layers.1.extra.weight", config).empty());
+  CHECK(OtherPart("model.layers.2.norm.weight", config) == "draft layers");
+  CHECK(OtherPart("blk.1.attn_q.weight", config).empty());
+  CHECK(OtherPart("blk.2.nextn.eh_proj.weight", config) == "draft layers");
+  CHECK(OtherPart("blk.3.attn_q.weight", config).empty());
 }
 
 TEST_CASE("parts that are not the text model are left out and noted") {
@@ -184,6 +245,8 @@ TEST_CASE("parts that are not the text model are left out and noted") {
   CHECK(skipped("variants/qwen3_published") == Parts{"model.visual.", "mtp."});
   CHECK(skipped("variants/mistral_published") == Parts{"vision_tower."});
   CHECK(skipped("variants/gemma3_published") == Parts{"multi_modal_projector."});
+  CHECK(skipped("qwen3_5_published") == Parts{"model.visual.", "mtp."});
+  CHECK(skipped("variants/qwen3_moe_fused") == Parts{"draft layers", "model.visual."});
   CHECK(skipped("qwen3").empty());
 }
 

@@ -107,6 +107,9 @@ Status ReadHfDecoder(const KeyValues& values, const DecoderFamily& family, Confi
   KRAFLA_RETURN_IF_ERROR(ReadBool(values, "attention_bias", &config->qkv_bias));
   config->o_bias = config->qkv_bias;
   KRAFLA_RETURN_IF_ERROR(ReadBool(values, "mlp_bias", &config->ffn_bias));
+  for (const char* key : {"num_nextn_predict_layers", "num_mtp_modules"}) {
+    KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key, &config->n_draft_layers));
+  }
   double rotated = family.rotated;
   KRAFLA_RETURN_IF_ERROR(
       ReadHfRope(values, "rope_parameters", config->max_positions, &config->rope, &rotated));
@@ -128,13 +131,14 @@ Status ReadGgufDecoder(const KeyValues& values, const DecoderFamily& family, Con
       {key("context_length"), &config->max_positions},
   };
   KRAFLA_RETURN_IF_ERROR(ReadSizes(values, sizes));
-  int64_t draft_layers = 0;  // they come last and are counted
-  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key("nextn_predict_layers"), &draft_layers));
-  if (draft_layers < 0 || draft_layers > config->n_layers) {
-    return FileError("config: {}: got {}, want 0 to {}", key("nextn_predict_layers"), draft_layers,
+  int64_t draft = 0;  // they are counted
+  KRAFLA_RETURN_IF_ERROR(ReadInteger(values, key("nextn_predict_layers"), &draft));
+  if (draft < 0 || draft > config->n_layers) {
+    return FileError("config: {}: got {}, want 0 to {}", key("nextn_predict_layers"), draft,
                      config->n_layers);
   }
-  config->n_layers -= draft_layers;
+  config->n_layers -= draft;
+  config->n_draft_layers = draft;
   KRAFLA_RETURN_IF_ERROR(CheckLayers(*config));
   KRAFLA_RETURN_IF_ERROR(
       RequireNumber(values, key("attention.layer_norm_rms_epsilon"), &config->norm_eps));

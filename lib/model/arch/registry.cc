@@ -11,6 +11,7 @@ namespace krafla {
   X(kGptOssArch)        \
   X(kGraniteArch)       \
   X(kLlamaArch)         \
+  X(kMiniMaxM2Arch)     \
   X(kMistralArch)       \
   X(kMixtralArch)       \
   X(kOlmo2Arch)         \

@@ -61,6 +61,7 @@ def qwen3_moe_fused():
     """Experts in one tensor, a multimodal checkpoint, draft layers behind the last one."""
     folder = qwen3_moe("qwen3_moe_fused", tie_word_embeddings=True)
     edit_tensors(folder, fuse_experts)
+    edit_config(folder, lambda config: {**config, "num_nextn_predict_layers": 1})
     nest(folder, "Qwen3VLMoeForConditionalGeneration", "model.language_model.", "model.visual.merger.norm.weight")
     edit_tensors(folder, lambda t: {**t, "model.language_model.layers.2.mlp.gate.weight": torch.ones(2, 4)})
 
