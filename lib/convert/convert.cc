@@ -88,9 +88,9 @@ uint64_t SourceFingerprint(const Import& import, const std::vector<PlannedTensor
   }
   for (const PlannedTensor& planned : plan) {
     for (const CheckpointTensor* source : planned.sources) {
-      text += FormatText("{} {} {} {} {} {}\n", source->name, source->file->name(),
-                         source->type_name, source->offset, source->bytes,
-                         static_cast<int>(planned.solver));
+      text +=
+          FormatText("{} {} {} {} {} {}\n", source->name, source->file->name(), source->type_name,
+                     source->offset, source->bytes, static_cast<int>(planned.solver));
     }
   }
   return ChecksumOf(text.data(), text.size());
