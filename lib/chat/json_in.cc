@@ -23,6 +23,18 @@ bool IsKnownRole(std::string_view role) {
   return false;
 }
 
+// What a part of a message holds beside text: its type, or a key of that name. Empty: nothing.
+std::string_view MediaOf(const Value& part) {
+  if (!part.Is(Kind::kMap)) return {};
+  const Value* type = part.As<MapObject>().Find("type");
+  for (const std::string_view media : {"image", "image_url", "input_image", "video", "video_url",
+                                       "audio", "audio_url", "input_audio"}) {
+    if (part.As<MapObject>().Find(media) != nullptr) return media;
+    if (type != nullptr && type->Is(Kind::kString) && type->text().view() == media) return media;
+  }
+  return {};
+}
+
 Status JsonError(simdjson::error_code error) {
   if (error == simdjson::MEMALLOC) return MemoryError("chat input: no memory to read it");
   return ArgumentError("chat input: {}", simdjson::error_message(error));
@@ -53,6 +65,25 @@ class InputReader {
         break;
     }
     return Value::None();
+  }
+
+  // No model here sees or hears, so a part that is no text is an error, not left out or turned into
+  // a place-holder.
+  static Status CheckParts(const Value& messages) {
+    if (!messages.Is(Kind::kList)) return OkStatus();
+    for (size_t i = 0; i < messages.items().size(); ++i) {
+      const Value& message = messages.items()[i];
+      const Value* content =
+          message.Is(Kind::kMap) ? message.As<MapObject>().Find("content") : nullptr;
+      if (content == nullptr || !content->Is(Kind::kList)) continue;
+      for (size_t j = 0; j < content->items().size(); ++j) {
+        const std::string_view media = MediaOf(content->items()[j]);
+        if (media.empty()) continue;
+        return UnsupportedError("messages[{}].content[{}]: a part of kind {}: only text is read", i,
+                                j, media);
+      }
+    }
+    return OkStatus();
   }
 
   // The messages array, with known roles trusted.
@@ -144,7 +175,10 @@ Status SetInput(Interpreter& in, std::string_view json) {
   InputReader reader(in);
   for (simdjson::dom::key_value_pair field : object) {
     KRAFLA_ASSIGN_OR_RETURN(Value v, reader.Read(field.value));
-    if (field.key == "messages") reader.TrustRoles(v);
+    if (field.key == "messages") {
+      KRAFLA_RETURN_IF_ERROR(InputReader::CheckParts(v));
+      reader.TrustRoles(v);
+    }
     in.SetVariable(field.key, v);
   }
   return OkStatus();

@@ -183,5 +183,20 @@ TEST_CASE("the input must be a JSON object") {
         "[1.2345678901234568e+29, '1234567890123456789012']");
 }
 
+TEST_CASE("parts of messages that are no text are refused by name") {
+  const std::string source = "{% for m in messages %}{{ m.content }}{% endfor %}";
+  const auto with = [&](const std::string& part) {
+    return Outcome(source, R"({"messages": [{"role": "system", "content": "x"}, {"role": "user",
+        "content": [{"type": "text", "text": "a"}, )" +
+                               part + "]}]}");
+  };
+  Has(with(R"({"type": "image"})"), "messages[1].content[1]: a part of kind image");
+  Has(with(R"({"type": "image_url", "image_url": {"url": "u"}})"), "image_url");
+  Has(with(R"({"image": "file"})"), "kind image");
+  Has(with(R"({"type": "input_audio"})"), "input_audio");
+  Has(with(R"({"video": "file"})"), "video");
+  CHECK(with(R"({"type": "text", "text": "image"})").empty());
+}
+
 }  // namespace
 }  // namespace krafla

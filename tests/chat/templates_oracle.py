@@ -42,7 +42,7 @@ CONVERSATIONS = {
     "reasoning": dict(messages=[USER, {"role": "assistant", "content": "A", "reasoning_content": "hm", "thinking": "hm"}, USER],
                       add_generation_prompt=True),
     "no thinking": dict(messages=[USER], add_generation_prompt=True, enable_thinking=False),
-    "parts": dict(messages=[{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "image"}, {"type": "text", "text": "b"}]}],
+    "parts": dict(messages=[{"role": "user", "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]}],
                   add_generation_prompt=True),
     "empty": dict(messages=[], add_generation_prompt=True),
     "two users": dict(messages=[USER, USER], add_generation_prompt=True),

@@ -43,7 +43,8 @@ class History {
       : random_(seed),
         plain_(OpenTiny(name, format, MakeRuntime(1))),
         model_(OpenTiny(name, format, MakeRuntime(3))) {
-    options_.kv = seed % 2 == 0 ? KvType::kF16 : KvType::kF32;
+    constexpr KvType kKinds[] = {KvType::kF16, KvType::kF32, KvType::kK8V4, KvType::kQ8};
+    options_.kv = kKinds[seed % 4];
     options_.snapshot_spacing = 8;
     options_.batch = 1 + random_.Below(40);
     session_ = NewSession(model_, options_);

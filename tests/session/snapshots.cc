@@ -113,6 +113,10 @@ TEST_CASE("the borders of messages are anchors") {
   REQUIRE(chat.session->Edit(text, {}, &report).ok());
   CHECK(report.reused == 730);
   CHECK(SameBits(chat.session->logits(), chat.Cold(text)));
+  // The same once more: all of it is there.
+  REQUIRE(chat.session->Edit(text, {}, &report).ok());
+  CHECK(report.reused == static_cast<int64_t>(text.size()));
+  CHECK(report.recomputed == 0);
   // Without it: nothing is computed, and the logits are there.
   REQUIRE(chat.session->Truncate(730, &report).ok());
   CHECK(report.reused == 730);
@@ -130,6 +134,29 @@ TEST_CASE("the borders of messages are anchors") {
   REQUIRE((*fork)->Truncate(700, &report).ok());
   CHECK(report.recomputed == 0);
   CHECK(SameBits((*fork)->logits(), after_prompt));
+}
+
+TEST_CASE("with quantised keys the anchors are those that both kinds of memory have") {
+  const auto model = OpenTiny(kModel, Format::kQ8, MakeRuntime(2));
+  SessionOptions options;
+  options.kv = KvType::kK8V4;
+  options.batch = 100;
+  const auto session = NewSession(model, options);
+  auto ids = Ids(1500, 1, 2048);
+  REQUIRE(session->Append(ids, {}).ok());
+  ids[1300] = ids[1300] == 5 ? 6 : 5;
+  CutReport report;
+  REQUIRE(session->Edit(ids, {}, &report).ok());
+  CHECK(report.reused % 32 == 0);
+  CHECK(report.reused >= 1300 - 512 - 100);
+  const auto cold = NewSession(model, options);
+  REQUIRE(cold->Append(ids, {}).ok());
+  CHECK(SameBits(session->logits(), cold->logits()));
+  REQUIRE(session->Truncate(1000, &report).ok());
+  CHECK(report.reused % 32 == 0);
+  const auto other = NewSession(model, options);
+  REQUIRE(other->Append(std::span(ids).first(1000), {}).ok());
+  CHECK(SameBits(session->logits(), other->logits()));
 }
 
 TEST_CASE("a failed append leaves no snapshot of its own") {
