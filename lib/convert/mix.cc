@@ -57,6 +57,7 @@ bool ByDivergence(const MixOptions& mix, const std::vector<Candidate>& candidate
   if (mix.score != MixScore::kAuto) return mix.score == MixScore::kDivergence;
   double macs = 0;
   for (const Candidate& c : candidates) {
+    if (c.planned->spec.experts > 0) return false;  // few rows of a short text reach one
     macs += static_cast<double>(c.planned->spec.rows) * static_cast<double>(c.planned->spec.cols);
   }
   const double tokens = Sensitivity::kSequences * Sensitivity::kLength;
@@ -69,6 +70,11 @@ Status Score(const ConvertOptions& options, std::vector<Candidate>* candidates) 
       c.score = ClassScore(c.planned->spec.kind) * static_cast<double>(c.extra);
     }
     return OkStatus();
+  }
+  for (const Candidate& c : *candidates) {
+    if (c.planned->spec.experts == 0) continue;
+    return UnsupportedError("mix: {}: the divergence of experts is not measured, want by class",
+                            c.planned->spec.name);
   }
   const StopCheck stop{[](void* user) {
                          const auto& o = *static_cast<const ConvertOptions*>(user);
