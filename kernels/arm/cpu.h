@@ -15,6 +15,7 @@ namespace {
 
 struct ArmState {
   uint64_t hwcap = 0;
+  uint64_t hwcap2 = 0;
 };
 
 struct ArmFeature {
@@ -36,6 +37,7 @@ inline ArmState read_arm_state() {
   ArmState state;
 #ifdef __linux__
   state.hwcap = getauxval(AT_HWCAP);
+  state.hwcap2 = getauxval(AT_HWCAP2);
 #endif
   return state;
 }

@@ -14,19 +14,42 @@ constexpr size_t kGroups = kBlock / 4;  // groups of 4 consecutive k in a block
 
 // Format: kBytes of a group of kBlocks blocks that share scales; Dot, the integer product of vec.h;
 // codes(group, block in it, quad, part), as bytes of lanes; kOffset, what unpacking has added to
-// each code; kAffine: a second row of scales takes the sums of activations. kPartsTogether vectors
-// of rows are summed at a time; where that is not all of a tile, the activations of a block are
-// prepared first, once for all of them.
+// each code; kAffine: a second row of scales takes the sums of activations.
+
+// The scales of a part's rows in a block.
+template <class Format>
+struct BlockScales {
+  BlockScales(const uint8_t* block, size_t part) {
+    const uint8_t* at = block + 2 * kLanes * part;
+    scale = load_f16(reinterpret_cast<const uint16_t*>(at));
+    if constexpr (Format::kAffine) {
+      zero = load_f16(reinterpret_cast<const uint16_t*>(at + kAffineScales / 2));
+    }
+  }
+  // acc plus the block's product, of which `sum` is the exact integer; d: x.d in all lanes.
+  F32 add_to(F32 acc, I32 sum, F32 d, const ActBlock& x) const {
+    F32 term = to_float(sum) * (scale * d);
+    if constexpr (Format::kAffine) {
+      term = term + zero * splat(static_cast<float>(x.sum) * x.d);
+    }
+    return acc + term;
+  }
+  F32 scale;
+  F32 zero;  // of affine formats
+};
+
+// A tile's rows of one block x kTokens. kPartsTogether vectors of rows are summed at a time; where
+// that is not all of a tile, the activations of a block are prepared first, once for all of them.
 template <class Format, size_t kTokens>
 inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* x, size_t n_blocks,
                          F32 (&acc)[kTokens][kParts]) {
   using Dot = typename Format::Dot;
   constexpr bool kStaged = kPartsTogether < kParts;
   Quad quads[kTokens][kGroups];
-  F32 scales[kTokens];
+  F32 factors[kTokens];
   I32 offsets[kTokens];
   // Staged or, where that would only fill registers, made anew at each use.
-  const auto scale_of = [&](size_t t) { return kStaged ? scales[t] : splat(x[t * n_blocks].d); };
+  const auto scale_of = [&](size_t t) { return kStaged ? factors[t] : splat(x[t * n_blocks].d); };
   const auto offset_of = [&](size_t t) {
     return kStaged ? offsets[t] : splat_int(-Format::kOffset * x[t * n_blocks].sum);
   };
@@ -34,7 +57,7 @@ inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* 
 #pragma GCC unroll 16
     for (size_t t = 0; t < kTokens; ++t) {
       const ActBlock& xb = x[t * n_blocks];
-      scales[t] = splat(xb.d);
+      factors[t] = splat(xb.d);
       offsets[t] = splat_int(-Format::kOffset * xb.sum);
 #pragma GCC unroll 8
       for (size_t g = 0; g < kGroups; ++g) quads[t][g] = load_quad(xb.q + 4 * g);
@@ -66,25 +89,24 @@ inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* 
     }
 #pragma GCC unroll 4
     for (size_t p = 0; p < kPartsTogether; ++p) {
-      const uint8_t* scales = block + 2 * kLanes * (first + p);
-      const F32 scale = load_f16(reinterpret_cast<const uint16_t*>(scales));
-      [[maybe_unused]] F32 zero;
-      if constexpr (Format::kAffine) {
-        zero = load_f16(reinterpret_cast<const uint16_t*>(scales + kAffineScales / 2));
-      }
+      const BlockScales<Format> scales(block, first + p);
 #pragma GCC unroll 16
       for (size_t t = 0; t < kTokens; ++t) {
-        const F32 sum = to_float(Dot::total(sums[t][p], offset_of(t)));
-        F32 term = sum * (scale * scale_of(t));
-        if constexpr (Format::kAffine) {
-          const ActBlock& xb = x[t * n_blocks];
-          term = term + zero * splat(static_cast<float>(xb.sum) * xb.d);
-        }
-        acc[t][first + p] = acc[t][first + p] + term;
+        const I32 sum = Dot::total(sums[t][p], offset_of(t));
+        acc[t][first + p] = scales.add_to(acc[t][first + p], sum, scale_of(t), x[t * n_blocks]);
       }
     }
   }
 }
+
+}  // namespace
+}  // namespace krafla::KRAFLA_KERNELS
+
+// block_product: matmul_block, or what the instruction set has instead.
+#include "block_product.h"
+
+namespace krafla::KRAFLA_KERNELS {
+namespace {
 
 // A function of its own, so that its loop can be found and judged (tests/bench/cycles.py).
 template <class Format, size_t kTokens>
@@ -102,7 +124,7 @@ template <class Format, size_t kTokens>
       const uint8_t* ahead = group + in_group * kBytes + kPrefetchBytes;
       for (size_t i = 0; i < kBytes; i += 64) prefetch(ahead + i);
     }
-    matmul_block<Format, kTokens>(group, in_group, x + b, n_blocks, acc);
+    block_product<Format, kTokens>(group, in_group, x + b, n_blocks, acc);
   }
   for (size_t t = 0; t < kTokens; ++t) {
     for (size_t p = 0; p < kParts; ++p) store(y + t * ldy + p * kLanes, acc[t][p]);

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "kernels/neon_dotprod/cpu.h"
+#include "kernels/neon_i8mm/cpu.h"
+#include "kernels/sve/cpu.h"
 #include "tests/kernels/guarded.h"
 #include "tests/support/catch.h"
 #if defined(__x86_64__) || defined(__i386__)
@@ -37,6 +39,12 @@ TEST_CASE("each ARM build needs what the system tells of") {
   REQUIRE(missing(state, kNeonDotprodFeatures) == "asimddp");
   state.hwcap |= 1u << 20;
   REQUIRE(missing(state, kNeonDotprodFeatures) == "nothing");
+  REQUIRE(missing(state, kNeonI8mmFeatures) == "i8mm");
+  state.hwcap2 = 1u << 13;
+  REQUIRE(missing(state, kNeonI8mmFeatures) == "nothing");
+  REQUIRE(missing(state, kSveFeatures) == "sve");
+  state.hwcap |= 1u << 22;
+  REQUIRE(missing(state, kSveFeatures) == "nothing");
 }
 
 #if defined(__x86_64__) || defined(__i386__)

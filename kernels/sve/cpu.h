@@ -1,0 +1,22 @@
+// What the sve build needs, in the order in which a lack is reported. A header, so that
+// the test can judge machines that it does not run on. Bits: the kernel's HWCAP and HWCAP2 of
+// AArch64.
+#ifndef KRAFLA_KERNELS_SVE_CPU_H_
+#define KRAFLA_KERNELS_SVE_CPU_H_
+
+#include "kernels/arm/cpu.h"
+
+namespace krafla {
+namespace {
+
+constexpr ArmFeature kSveFeatures[] = {
+    {"asimd", &ArmState::hwcap, 1},
+    {"asimddp", &ArmState::hwcap, 20},
+    {"i8mm", &ArmState::hwcap2, 13},
+    {"sve", &ArmState::hwcap, 22},
+};
+
+}  // namespace
+}  // namespace krafla
+
+#endif  // KRAFLA_KERNELS_SVE_CPU_H_
