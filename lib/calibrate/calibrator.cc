@@ -117,9 +117,22 @@ Status Calibrator::RunSome() {
   return OkStatus();
 }
 
+// What the packers refuse (lib/quant): values that no scale in f16 reaches.
+Status Calibrator::CheckRange(const Target& target) const {
+  const float most = target.wanted.format == Format::kQ4 ? 8 * 65504.0f : 65504.0f;
+  const float* tiles = target.matrix.tiles;
+  for (size_t i = 0; i < target.matrix.size(); ++i) {
+    if (tiles[i] <= most && tiles[i] >= -most) continue;
+    return FileError("{}: {} is too large for {}", target.wanted.name, tiles[i],
+                     FormatName(target.wanted.format));
+  }
+  return OkStatus();
+}
+
 Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram) {
   KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, work_->runtime().threads()));
   for (Target* target : targets) {
+    KRAFLA_RETURN_IF_ERROR(CheckRange(*target));
     target->tiles.resize(
         MatrixBytes(target->wanted.format, target->matrix.rows, target->matrix.cols));
     KRAFLA_RETURN_IF_ERROR(stop_());

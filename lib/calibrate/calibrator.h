@@ -68,6 +68,7 @@ class Calibrator final : private DriverEvents {
   Target* FindByName(std::string_view name);
   Status BeginPass(bool hidden);
   Status RunSome();
+  Status CheckRange(const Target& target) const;
   Status Quantize(std::span<Target* const> targets, Gram* gram);
   Status QuantizeFromHidden(Target* head);
   Status QuantizeTiedHead(Target* head);

@@ -3,10 +3,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <cstring>
 #include <filesystem>
+#include <limits>
 
 #include "lib/convert/convert.h"
 #include "tests/convert/craft.h"
+#include "tests/convert/read_mlb.h"
 #include "tests/support/catch.h"
 #include "tests/support/temp_folder.h"
 
@@ -85,6 +88,30 @@ TEST_CASE("calibration: a killed conversion goes on and gives the same bytes", "
     CHECK((Converted(options) == whole));
     std::filesystem::remove(options.out);
   }
+}
+
+TEST_CASE("calibration: weights that no code can hold, and weights of zero", "[convert]") {
+  TempFolder folder;
+  ConvertOptions options = SelfCalibrated(folder);
+  for (const float value : {std::numeric_limits<float>::quiet_NaN(), 1e6F}) {
+    GgufCraft gguf = LlamaGguf();
+    std::memcpy(&gguf.Find("blk.0.attn_v.weight")->data[12], &value, sizeof value);
+    WriteWholeFile(options.in, gguf.Bytes());
+    const Status status = Convert(options);
+    INFO(Message(status));
+    CHECK(status.code() == absl::StatusCode::kDataLoss);
+    CHECK(!std::filesystem::exists(options.out));
+  }
+  GgufCraft gguf = LlamaGguf();
+  for (const char* name : {"blk.0.attn_v.weight", "blk.1.ffn_down.weight"}) {
+    std::string& data = gguf.Find(name)->data;
+    data.assign(data.size(), '\0');
+  }
+  WriteWholeFile(options.in, gguf.Bytes());
+  Converted(options);
+  const auto file = OpenMlb(options.out);
+  for (const float v : ReadTensor(*file, "layers.0.wv")) REQUIRE(v == 0);
+  for (const float v : ReadTensor(*file, "layers.1.w_down")) REQUIRE(v == 0);
 }
 
 TEST_CASE("calibration: texts that are refused", "[convert]") {
