@@ -55,17 +55,31 @@ Status Calibrator::MakeText(const CalibrationText& text) {
     text_.resize(n);
   }
   for (const std::vector<int32_t>& sequence : text_) n_rows_ += sequence.size();
+  KRAFLA_ASSIGN_OR_RETURN(states_, MakeStates());
+  KRAFLA_ASSIGN_OR_RETURN(driver_, MakeDriver(length));
+  KRAFLA_ASSIGN_OR_RETURN(std::vector<State> states, MakeStates());
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Driver> driver, MakeDriver(length));
+  KRAFLA_ASSIGN_OR_RETURN(
+      original_, OriginalStream::Begin(text_, std::move(states), std::move(driver), stop_));
+  return OkStatus();
+}
+
+StatusOr<std::vector<State>> Calibrator::MakeStates() const {
   const NetworkShape& shape = work_->model()->network().shape();
+  std::vector<State> states;
   for (const std::vector<int32_t>& sequence : text_) {
     const auto n = static_cast<int64_t>(sequence.size());
     KRAFLA_ASSIGN_OR_RETURN(State state,
                             State::Create(work_->runtime().memory(), shape.kv(KvType::kF32),
                                           shape.recurrent_bytes, n, n, n));
-    states_.push_back(std::move(state));
+    states.push_back(std::move(state));
   }
-  KRAFLA_ASSIGN_OR_RETURN(driver_, Driver::Create(work_->model()->network(), work_->runtime(),
-                                                  n_rows_, static_cast<int64_t>(length)));
-  return OkStatus();
+  return states;
+}
+
+StatusOr<std::unique_ptr<Driver>> Calibrator::MakeDriver(size_t length) const {
+  return Driver::Create(work_->model()->network(), work_->runtime(), n_rows_,
+                        static_cast<int64_t>(length));
 }
 
 void Calibrator::FindTargets(std::vector<CalibrationTarget> targets) {
@@ -93,17 +107,7 @@ Calibrator::Target* Calibrator::FindByName(std::string_view name) {
 }
 
 Status Calibrator::BeginPass(bool hidden) {
-  std::vector<BatchSequence> batch;
-  for (size_t i = 0; i < text_.size(); ++i) {
-    states_[i].Cut(0);
-    states_[i].Drop();
-    KRAFLA_RETURN_IF_ERROR(states_[i].Prepare(0, static_cast<int64_t>(text_[i].size())));
-    BatchSequence& sequence = batch.emplace_back();
-    sequence.state = &states_[i];
-    sequence.tokens = text_[i];
-    sequence.all_hidden = hidden;
-  }
-  driver_->Begin(batch);
+  KRAFLA_RETURN_IF_ERROR(BeginText(text_, hidden, &states_, driver_.get()));
   running_ = true;
   return OkStatus();
 }
@@ -129,10 +133,19 @@ Status Calibrator::CheckRange(const Target& target) const {
   return OkStatus();
 }
 
-Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram) {
+Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram,
+                            const std::vector<float>* cross) {
   KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, work_->runtime().threads()));
   for (Target* target : targets) {
+    if (target->given) {
+      TakeGiven(target);
+      continue;
+    }
     KRAFLA_RETURN_IF_ERROR(CheckRange(*target));
+    if (cross != nullptr) {
+      MoveToInputs(*gram, *cross, target->matrix.rows, target->matrix.tiles,
+                   work_->runtime().threads());
+    }
     target->tiles.resize(
         MatrixBytes(target->wanted.format, target->matrix.rows, target->matrix.cols));
     KRAFLA_RETURN_IF_ERROR(stop_());
@@ -146,19 +159,40 @@ Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram) {
 
 Status Calibrator::BeforeStep(const Step& step, const Pass& pass) {
   if (!quantizing_) return OkStatus();
+  const size_t index = n_steps_++;
   const StepInput input = step.Input();
   std::vector<Target*> wanted;
+  bool all_given = true;
   for (const Matrix* matrix : input.matrices) {
     Target* target = FindByWeights(matrix->tiles);
-    if (target != nullptr && !target->done && HasFeedback(target->wanted.format)) {
-      wanted.push_back(target);
-    }
+    if (target == nullptr || target->done || !HasFeedback(target->wanted.format)) continue;
+    wanted.push_back(target);
+    all_given &= target->given;
   }
   if (wanted.empty()) return OkStatus();
-  Gram gram(wanted[0]->matrix.cols);
-  gram.Add(input.from_wide ? pass.wide : pass.act, input.from_wide ? pass.ld_wide : pass.ld_act,
-           pass.rows.size(), work_->runtime().threads());
-  return Quantize(wanted, &gram);
+  const size_t n = wanted[0]->matrix.cols;
+  KRAFLA_ASSIGN_OR_RETURN(const float* original, original_->RunStep(index, n));
+  if (all_given) {
+    for (Target* target : wanted) TakeGiven(target);
+    return OkStatus();
+  }
+  ThreadPool& pool = work_->runtime().threads();
+  const float* x = input.from_wide ? pass.wide : pass.act;
+  const size_t ldx = input.from_wide ? pass.ld_wide : pass.ld_act;
+  Gram gram(n);
+  gram.Add(x, ldx, pass.rows.size(), pool);
+  std::vector<float> lacking(pass.rows.size() * n);
+  for (size_t i = 0; i < pass.rows.size(); ++i) {
+    for (size_t k = 0; k < n; ++k) lacking[i * n + k] = original[i * n + k] - x[i * ldx + k];
+  }
+  std::vector<float> cross;
+  gram.AddCross(x, ldx, lacking.data(), n, pass.rows.size(), &cross, pool);
+  return Quantize(wanted, &gram, &cross);
+}
+
+void Calibrator::TakeGiven(Target* target) {
+  Unpack(target->wanted.format, target->tiles.data(), target->matrix);
+  target->done = true;
 }
 
 Status Calibrator::OnHidden(size_t, int64_t, const float* row) {
@@ -176,7 +210,7 @@ Status Calibrator::QuantizeFromHidden(Target* head) {
   const size_t n = head->matrix.cols;
   hidden_->Add(hidden_rows_.data(), n, hidden_rows_.size() / n, work_->runtime().threads());
   hidden_rows_.clear();
-  KRAFLA_RETURN_IF_ERROR(Quantize(std::span<Target* const>(&head, 1), hidden_.get()));
+  KRAFLA_RETURN_IF_ERROR(Quantize(std::span<Target* const>(&head, 1), hidden_.get(), nullptr));
   hidden_.reset();
   return OkStatus();
 }
@@ -207,7 +241,7 @@ StatusOr<std::span<const std::byte>> Calibrator::Tiles(std::string_view name) {
   }
   for (Target& other : targets_) {  // those before it are written by now
     if (&other == target) break;
-    other.tiles = {};
+    if (other.done) other.tiles = {};
   }
   const bool tied = work_->model()->config().tied_head;
   if (name == "embed" && !tied) return std::span<const std::byte>();
@@ -221,8 +255,9 @@ StatusOr<std::span<const std::byte>> Calibrator::Tiles(std::string_view name) {
 void Calibrator::Use(std::string_view name, std::span<const std::byte> tiles) {
   Target* target = FindByName(name);
   if (target == nullptr) return;
-  Unpack(target->wanted.format, tiles.data(), target->matrix);
-  target->done = true;
+  target->tiles.assign(tiles.begin(), tiles.end());
+  if (name == "embed") return TakeGiven(target);
+  target->given = HasFeedback(target->wanted.format);
 }
 
 }  // namespace krafla

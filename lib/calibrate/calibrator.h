@@ -14,6 +14,7 @@
 
 #include "lib/base/status.h"
 #include "lib/calibrate/gram.h"
+#include "lib/calibrate/original_stream.h"
 #include "lib/calibrate/self_text.h"
 #include "lib/calibrate/work_model.h"
 #include "lib/model/driver.h"
@@ -47,8 +48,9 @@ class Calibrator final : private DriverEvents {
   // The tiles of a target, until the next call; targets are asked for in the file's order. Empty:
   // it has no error feedback, or no step shows its input.
   StatusOr<std::span<const std::byte>> Tiles(std::string_view name);
-  // From here on the model computes with these tiles of that target: the caller has made them, or
-  // an earlier process.
+  // The tiles of a target that the caller has made, or an earlier process: the model computes with
+  // the embedding's from here on, with those of a matrix with error feedback from the step on that
+  // reads them. Others stay as they were.
   void Use(std::string_view name, std::span<const std::byte> tiles);
 
   static constexpr size_t kMinTextTokens = 2048;
@@ -58,18 +60,23 @@ class Calibrator final : private DriverEvents {
     CalibrationTarget wanted;
     WorkMatrix matrix;
     std::vector<std::byte> tiles;
+    bool given = false;  // tiles are the caller's; they count from the step that reads them
     bool done = false;
   };
 
   explicit Calibrator(StopCheck stop) : stop_(stop) {}
   Status MakeText(const CalibrationText& text);
+  StatusOr<std::vector<State>> MakeStates() const;
+  StatusOr<std::unique_ptr<Driver>> MakeDriver(size_t length) const;
   void FindTargets(std::vector<CalibrationTarget> targets);
   Target* FindByWeights(const void* weights);
   Target* FindByName(std::string_view name);
   Status BeginPass(bool hidden);
   Status RunSome();
   Status CheckRange(const Target& target) const;
-  Status Quantize(std::span<Target* const> targets, Gram* gram);
+  void TakeGiven(Target* target);
+  // cross: of the input and what it lacks (MoveToInputs); null: nothing.
+  Status Quantize(std::span<Target* const> targets, Gram* gram, const std::vector<float>* cross);
   Status QuantizeFromHidden(Target* head);
   Status QuantizeTiedHead(Target* head);
   Status QuantizeUpTo(Target* target, bool is_head);
@@ -86,6 +93,8 @@ class Calibrator final : private DriverEvents {
   std::vector<Target> targets_;
   std::vector<State> states_;
   std::unique_ptr<Driver> driver_;
+  std::unique_ptr<OriginalStream> original_;
+  size_t n_steps_ = 0;       // of the quantising pass that were begun
   bool running_ = false;     // a pass is under way
   bool quantizing_ = false;  // it is the one that quantises
   std::unique_ptr<Gram> hidden_;

@@ -223,4 +223,67 @@ Status QuantizeWithFeedback(Format format, const Gram& factor, size_t rows, floa
   return OkStatus();
 }
 
+namespace {
+
+struct MoveJob {
+  const Gram& gram;
+  const float* cross;
+  float* weights;
+  std::vector<float>* scratch;  // one a thread: [n][16]
+};
+
+// T' u = v in place of v, from the last up.
+void SolveUpper(const Gram& gram, float* v) {
+  for (size_t c = gram.n(); c-- > 0;) {
+    const float* row = gram.row(c);
+    const Lanes u = LoadLanes(v + c * kTileRows) * (1 / row[c]);
+    StoreLanes(v + c * kTileRows, u);
+    for (size_t j = 0; j < c; ++j) {
+      StoreLanes(v + j * kTileRows, LoadLanes(v + j * kTileRows) - row[j] * u);
+    }
+  }
+}
+
+// T z = u in place of u, a block at a time.
+void SolveLower(const Gram& gram, float* u) {
+  for (size_t begin = 0; begin < gram.n(); begin += kBlock) {
+    const size_t n = std::min(kBlock, gram.n() - begin);
+    float before[kBlock * kTileRows] = {};
+    if (begin > 0) {
+      kernels::matmul_f32(u, 0, 1, begin, gram.row(begin), gram.ld(), n, before, kTileRows);
+    }
+    for (size_t k = 0; k < n; ++k) {
+      const float* row = gram.row(begin + k);
+      float* at = u + (begin + k) * kTileRows;
+      Lanes z = LoadLanes(at) - LoadLanes(before + k * kTileRows);
+      for (size_t j = begin; j < begin + k; ++j) z -= row[j] * LoadLanes(u + j * kTileRows);
+      StoreLanes(at, z * (1 / row[begin + k]));
+    }
+  }
+}
+
+void MoveTiles(void* context, size_t first, size_t last, size_t thread) {
+  const MoveJob& job = *static_cast<const MoveJob*>(context);
+  const size_t n = job.gram.n();
+  float* v = job.scratch[thread].data();
+  for (size_t tile = first; tile < last; ++tile) {
+    float* weights = job.weights + tile * n * kTileRows;
+    kernels::matmul_f32(weights, 0, 1, n, job.cross, job.gram.ld(), n, v, kTileRows);
+    SolveUpper(job.gram, v);
+    SolveLower(job.gram, v);
+    for (size_t i = 0; i < n * kTileRows; i += kTileRows) {
+      StoreLanes(weights + i, LoadLanes(weights + i) + LoadLanes(v + i));
+    }
+  }
+}
+
+}  // namespace
+
+void MoveToInputs(const Gram& factor, const std::vector<float>& cross, size_t rows, float* weights,
+                  ThreadPool& pool) {
+  std::vector<std::vector<float>> scratch(pool.size(), std::vector<float>(factor.n() * kTileRows));
+  MoveJob job{factor, cross.data(), weights, scratch.data()};
+  pool.Run((rows + kTileRows - 1) / kTileRows, 1, MoveTiles, &job);
+}
+
 }  // namespace krafla

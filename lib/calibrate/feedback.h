@@ -4,6 +4,7 @@
 #define KRAFLA_LIB_CALIBRATE_FEEDBACK_H_
 
 #include <cstddef>
+#include <vector>
 
 #include "lib/calibrate/gram.h"
 #include "lib/quant/format.h"
@@ -17,6 +18,12 @@ bool HasFeedback(Format format);
 // MatrixBytes of the format. The factor is that of the input's Gram matrix.
 Status QuantizeWithFeedback(Format format, const Gram& factor, size_t rows, float* weights,
                             void* tiles, ThreadPool& pool);
+
+// Moves weights to where they give the outputs that they gave on other inputs: with x the inputs of
+// the factor's matrix and d what they lack of the original ones, w += (sum of x x')^-1 (sum of x
+// d') w. cross: Gram::AddCross of x and d.
+void MoveToInputs(const Gram& factor, const std::vector<float>& cross, size_t rows, float* weights,
+                  ThreadPool& pool);
 
 }  // namespace krafla
 

@@ -28,10 +28,12 @@ struct Gram::Product {
   size_t k;
   size_t n;
   float sign;
+  bool lower;
+  float* out;
 };
 
-// H[i][j] += sign * sum over r < k of rows[r][i] rows[r][j], for j <= i < n.
-void Gram::AddProduct(const float* rows, size_t ld_rows, size_t k, size_t n, float sign,
+// out[i][j] += sign * sum over r < k of a[r][i] b[r][j], for i, j < n; lower: for j <= i.
+void Gram::AddProduct(Rows a, Rows b, size_t k, size_t n, float sign, bool lower, float* out,
                       ThreadPool& pool) {
   const size_t n_strips = (n + 15) / 16;
   strips_.assign(n_strips * k * 16, 0);
@@ -39,11 +41,11 @@ void Gram::AddProduct(const float* rows, size_t ld_rows, size_t k, size_t n, flo
   outputs_.resize(pool.size() * kPieceRows * 16);
   for (size_t r = 0; r < k; ++r) {
     for (size_t i = 0; i < n; ++i) {
-      strips_[(i / 16 * k + r) * 16 + i % 16] = rows[r * ld_rows + i];
-      transposed_[i * k + r] = rows[r * ld_rows + i];
+      strips_[(i / 16 * k + r) * 16 + i % 16] = b.data[r * b.ld + i];
+      transposed_[i * k + r] = a.data[r * a.ld + i];
     }
   }
-  Product product{this, k, n, sign};
+  Product product{this, k, n, sign, lower, out};
   pool.Run(
       n_strips, 1,
       [](void* context, size_t begin, size_t end, size_t thread) {
@@ -51,13 +53,13 @@ void Gram::AddProduct(const float* rows, size_t ld_rows, size_t k, size_t n, flo
         float* y = p.gram->outputs_.data() + thread * kPieceRows * 16;
         for (size_t strip = begin; strip < end; ++strip) {
           const float* tile = p.gram->strips_.data() + strip * p.k * 16;
-          for (size_t i = strip * 16; i < p.n; i += kPieceRows) {
+          for (size_t i = p.lower ? strip * 16 : 0; i < p.n; i += kPieceRows) {
             const size_t n_rows = std::min(kPieceRows, p.n - i);
             kernels::matmul_f32(tile, 0, 1, p.k, p.gram->transposed_.data() + i * p.k, p.k, n_rows,
                                 y, 16);
             for (size_t row = 0; row < n_rows; ++row) {
-              float* h = p.gram->h_.data() + (i + row) * p.gram->ld_ + strip * 16;
-              StoreLanes(h, LoadLanes(h) + p.sign * LoadLanes(y + row * 16));
+              float* to = p.out + (i + row) * p.gram->ld_ + strip * 16;
+              StoreLanes(to, LoadLanes(to) + p.sign * LoadLanes(y + row * 16));
             }
           }
         }
@@ -67,7 +69,17 @@ void Gram::AddProduct(const float* rows, size_t ld_rows, size_t k, size_t n, flo
 
 void Gram::Add(const float* x, size_t ldx, size_t n_rows, ThreadPool& pool) {
   for (size_t row = 0; row < n_rows; row += kRowsAtOnce) {
-    AddProduct(x + row * ldx, ldx, std::min(kRowsAtOnce, n_rows - row), n_, 1, pool);
+    const Rows rows{x + row * ldx, ldx};
+    AddProduct(rows, rows, std::min(kRowsAtOnce, n_rows - row), n_, 1, true, h_.data(), pool);
+  }
+}
+
+void Gram::AddCross(const float* x, size_t ldx, const float* d, size_t ldd, size_t n_rows,
+                    std::vector<float>* cross, ThreadPool& pool) {
+  cross->resize(n_ * ld_);
+  for (size_t row = 0; row < n_rows; row += kRowsAtOnce) {
+    AddProduct({x + row * ldx, ldx}, {d + row * ldd, ldd}, std::min(kRowsAtOnce, n_rows - row), n_,
+               1, false, cross->data(), pool);
   }
 }
 
@@ -140,7 +152,8 @@ Status Gram::Factor(double damp, ThreadPool& pool) {
       return InternalError("calibration: the input's correlations at {} are not positive", begin);
     }
     SolveRows(begin, end, pool);
-    if (begin > 0) AddProduct(row(begin), ld_, end - begin, begin, -1, pool);
+    const Rows rows{row(begin), ld_};
+    if (begin > 0) AddProduct(rows, rows, end - begin, begin, -1, true, h_.data(), pool);
     end = begin;
   }
   return OkStatus();

@@ -19,6 +19,9 @@ class Gram {
   size_t n() const { return n_; }
   size_t ld() const { return ld_; }
   void Add(const float* x, size_t ldx, size_t n_rows, ThreadPool& pool);
+  // *cross, [n][ld]: the sum of x d' over rows x and d, to what it holds; empty: zeros.
+  void AddCross(const float* x, size_t ldx, const float* d, size_t ldd, size_t n_rows,
+                std::vector<float>* cross, ThreadPool& pool);
 
   // Once: H + damp * mean(diagonal) = T' T with T lower triangular, in place of H. InternalError: H
   // is not finite.
@@ -28,7 +31,11 @@ class Gram {
 
  private:
   struct Product;
-  void AddProduct(const float* rows, size_t ld_rows, size_t k, size_t n, float sign,
+  struct Rows {
+    const float* data;
+    size_t ld;
+  };
+  void AddProduct(Rows a, Rows b, size_t k, size_t n, float sign, bool lower, float* out,
                   ThreadPool& pool);
   bool FactorBlock(size_t begin, size_t end);
   void SolveRows(size_t begin, size_t end, ThreadPool& pool);

@@ -142,4 +142,38 @@ TEST_CASE("blocks of zeros stay zeros; huge weights stay finite") {
   }
 }
 
+TEST_CASE("moved weights give on other inputs the outputs that they gave") {
+  const Case c = MakeCase(20, 48);
+  const auto pool = Pool(2);
+  std::vector<float> x = c.inputs;  // what the layers before make of the inputs
+  std::vector<float> lacking(x.size());
+  for (size_t i = 0; i < x.size(); ++i) {
+    x[i] = 0.9F * c.inputs[i] + 0.1F * c.inputs[(i + 1) % x.size()];
+    lacking[i] = c.inputs[i] - x[i];
+  }
+  Gram gram(c.cols);
+  gram.Add(x.data(), c.cols, c.n_inputs, *pool);
+  std::vector<float> cross;
+  gram.AddCross(x.data(), c.cols, lacking.data(), c.cols, c.n_inputs, &cross, *pool);
+  REQUIRE(gram.Factor(1e-4, *pool).ok());
+  const std::vector<float> before = Tiles(c);
+  std::vector<float> after = before;
+  MoveToInputs(gram, cross, c.rows, after.data(), *pool);
+  const auto loss = [&](const std::vector<float>& tiles) {
+    double sum = 0;
+    for (size_t r = 0; r < c.rows; ++r) {
+      for (size_t i = 0; i < c.n_inputs; ++i) {
+        double off = 0;
+        for (size_t k = 0; k < c.cols; ++k) {
+          off += double{c.weights[r * c.cols + k]} * c.inputs[i * c.cols + k] -
+                 double{tiles[(r / 16 * c.cols + k) * 16 + r % 16]} * x[i * c.cols + k];
+        }
+        sum += off * off;
+      }
+    }
+    return sum;
+  };
+  CHECK(loss(after) < 0.5 * loss(before));
+}
+
 }  // namespace krafla

@@ -69,6 +69,7 @@ TEST_CASE("calibration: the bytes depend on the seed and on nothing else", "[con
 TEST_CASE("calibration: a killed conversion goes on and gives the same bytes", "[convert]") {
   TempFolder folder;
   ConvertOptions options = SelfCalibrated(folder);
+  options.q8 = *ParseClassList("v,gate");
   const std::string whole = Converted(options);
   options.resume = true;
   options.out = folder / "b.mlb";
