@@ -291,6 +291,7 @@ TEST_CASE("attention equals the scalar one and the formulas") {
 
 TEST_CASE("equal zeros keep the sign of the first in their lane") {
   // Products that underflow: scores of +0 and -0, between which only the order of operands decides.
+  if (kFlushes) return;
   Random random(4);
   std::vector<float> k(kAttendPositions), v(kAttendPositions, 1.0f);
   const float q = 1e-45f;

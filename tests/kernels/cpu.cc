@@ -1,10 +1,11 @@
 // The check of the processor and of the system: what is missing is named, and a feature whose
 // registers the system does not save counts as missing.
-#include "kernels/neon/cpu.h"
+#include "kernels/armv7/cpu.h"
 
 #include <cstring>
 #include <string>
 
+#include "kernels/neon/cpu.h"
 #include "kernels/neon_dotprod/cpu.h"
 #include "kernels/neon_i8mm/cpu.h"
 #include "kernels/sve/cpu.h"
@@ -33,6 +34,7 @@ TEST_CASE("each ARM build needs what the system tells of") {
     return std::string(name == nullptr ? "nothing" : name);
   };
   ArmState state;
+  REQUIRE(missing(state, kArmv7Features) == "neon");
   REQUIRE(missing(state, kNeonFeatures) == "asimd");
   state.hwcap = 1u << 1;
   REQUIRE(missing(state, kNeonFeatures) == "nothing");

@@ -57,6 +57,7 @@ TEST_CASE("functions are within their bounds") {
       for (size_t i = 0; i < kChunk; ++i) {
         if (x[i] != x[i]) REQUIRE(y[i] != y[i]);
         if (!(x[i] >= f.lowest && x[i] <= f.highest)) continue;
+        if (kFlushes && std::fabs(x[i]) < 1e-36f) continue;
         if (!same(y[i], want[i])) FAIL(f.name << "(" << x[i] << ") is not the scalar value");
         const double error = error_in_ulps(y[i], f.exact(x[i]));
         if (error > worst) worst = error, where = x[i];

@@ -174,6 +174,7 @@ void fill_float(const FloatFormat& f, Random& random, bool odd, uint8_t* w, size
     std::memcpy(&bits, &v, 4);
     uint16_t h = f.name[0] == 'b' ? static_cast<uint16_t>(bits >> 16) : half(v);
     if (odd && random.below(3) == 0) h = static_cast<uint16_t>(random.bits());
+    if (kFlushes && f.name[0] == 'b' && (h & 0x7f80u) == 0) h = 0;
     if (f.element == 4) {
       std::memcpy(w + 4 * i, &v, 4);
     } else {
