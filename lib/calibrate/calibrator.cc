@@ -252,12 +252,17 @@ StatusOr<std::span<const std::byte>> Calibrator::Tiles(std::string_view name) {
   return std::span<const std::byte>(target->tiles);
 }
 
+bool Calibrator::WantsTiles(std::string_view name) {
+  const Target* target = FindByName(name);
+  return target != nullptr && (name == "embed" || HasFeedback(target->wanted.format));
+}
+
 void Calibrator::Use(std::string_view name, std::span<const std::byte> tiles) {
+  if (!WantsTiles(name)) return;
   Target* target = FindByName(name);
-  if (target == nullptr) return;
   target->tiles.assign(tiles.begin(), tiles.end());
   if (name == "embed") return TakeGiven(target);
-  target->given = HasFeedback(target->wanted.format);
+  target->given = true;
 }
 
 }  // namespace krafla

@@ -48,6 +48,8 @@ class Calibrator final : private DriverEvents {
   // The tiles of a target, until the next call; targets are asked for in the file's order. Empty:
   // it has no error feedback, or no step shows its input.
   StatusOr<std::span<const std::byte>> Tiles(std::string_view name);
+  // Whether Use does anything for it.
+  bool WantsTiles(std::string_view name);
   // The tiles of a target that the caller has made, or an earlier process: the model computes with
   // the embedding's from here on, with those of a matrix with error feedback from the step on that
   // reads them. Others stay as they were.

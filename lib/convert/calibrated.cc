@@ -79,6 +79,7 @@ Status CalibratedWriter::Write(size_t index) {
     if (!tiles.empty()) return tensors_->WriteTiles(index, tiles);
     KRAFLA_RETURN_IF_ERROR(tensors_->Write(index));
   }
+  if (!calibrator_->WantsTiles(planned.spec.name)) return OkStatus();
   std::vector<std::byte> tiles(bytes);
   KRAFLA_RETURN_IF_ERROR(writer_->ReadBack(index, 0, tiles.data(), tiles.size()));
   calibrator_->Use(planned.spec.name, tiles);

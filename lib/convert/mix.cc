@@ -64,18 +64,14 @@ bool ByDivergence(const MixOptions& mix, const std::vector<Candidate>& candidate
   return macs * tokens * static_cast<double>(candidates.size()) < kMaxScoringMacs;
 }
 
-Status Score(const ConvertOptions& options, std::vector<Candidate>* candidates) {
-  if (!ByDivergence(options.mix, *candidates)) {
-    for (Candidate& c : *candidates) {
-      c.score = ClassScore(c.planned->spec.kind) * static_cast<double>(c.extra);
-    }
-    return OkStatus();
+void ScoreByClass(std::vector<Candidate>* candidates) {
+  for (Candidate& c : *candidates) {
+    c.score = ClassScore(c.planned->spec.kind) * static_cast<double>(c.extra);
   }
-  for (const Candidate& c : *candidates) {
-    if (c.planned->spec.experts == 0) continue;
-    return UnsupportedError("mix: {}: the divergence of experts is not measured, want by class",
-                            c.planned->spec.name);
-  }
+}
+
+// NotFoundError: a matrix is not one of the plain kind (experts).
+Status ScoreByDivergence(const ConvertOptions& options, std::vector<Candidate>* candidates) {
   const StopCheck stop{[](void* user) {
                          const auto& o = *static_cast<const ConvertOptions*>(user);
                          if (o.progress == nullptr || o.progress(o.user, 0, 1) == 0) {
@@ -92,6 +88,20 @@ Status Score(const ConvertOptions& options, std::vector<Candidate>* candidates) 
   for (Candidate& c : *candidates) {
     KRAFLA_ASSIGN_OR_RETURN(c.score, sensitivity->Score(c.planned->spec.name, c.planned->format));
   }
+  return OkStatus();
+}
+
+// Sets *by_divergence to what decided.
+Status Score(const ConvertOptions& options, std::vector<Candidate>* candidates,
+             bool* by_divergence) {
+  *by_divergence = ByDivergence(options.mix, *candidates);
+  if (*by_divergence) {
+    const Status status = ScoreByDivergence(options, candidates);
+    const bool may_fall_back = options.mix.score == MixScore::kAuto;
+    if (status.code() != absl::StatusCode::kNotFound || !may_fall_back) return status;
+    *by_divergence = false;
+  }
+  ScoreByClass(candidates);
   return OkStatus();
 }
 
@@ -181,9 +191,9 @@ Status ApplyMix(const ConvertOptions& options, uint64_t other_bytes,
     }
     budget = std::min(span, mix.target_bytes - std::min(size, mix.target_bytes));
   }
-  KRAFLA_RETURN_IF_ERROR(Score(options, &candidates));
+  bool divergence = false;
+  KRAFLA_RETURN_IF_ERROR(Score(options, &candidates, &divergence));
   const uint64_t spent = Promote(budget, &candidates);
-  const bool divergence = ByDivergence(mix, candidates);
   KRAFLA_RETURN_IF_ERROR(Tell(
       options,
       FormatText("mix: {} of {} bytes, by {}", spent, span, divergence ? "divergence" : "class"),
