@@ -17,6 +17,7 @@ namespace krafla {
   X(kOlmo2Arch)         \
   X(kPhi3Arch)          \
   X(kQwen2Arch)         \
+  X(kQwen2MoeArch)      \
   X(kQwen3Arch)         \
   X(kQwen35Arch)        \
   X(kQwen35MoeArch)     \
