@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""Makes a checkpoint of random weights as large as a small hybrid mixture of experts: about 1.5 G parameters (800 MB as
-q4), of which a token reads about 150 M. For measuring speed; it writes nothing sensible.
+"""Makes a checkpoint of random weights as large as a small hybrid mixture of experts: about 1.5 G parameters (840 MB as
+q4), of which a token reads about 170 M. For measuring speed; it writes nothing sensible. Its layers have the
+proportions of Qwen3-Next's: products with weights for each cell of recurrent state.
 
-Usage: random_hybrid.py qwen3_5_moe|qwen3_next FOLDER      then  ml_convert hf FOLDER OUT.mlb --wtype q4
+Usage: random_hybrid.py qwen3_5_moe|qwen3_next FOLDER [EXPERTS]      then  ml_convert hf FOLDER OUT.mlb --wtype q4
 """
 import json
 import pathlib
@@ -11,13 +12,14 @@ import sys
 
 import numpy
 
-HIDDEN, LAYERS, EXPERTS, INNER, VOCAB = 1024, 24, 96, 192, 8192
+HIDDEN, LAYERS, INNER, VOCAB = 2048, 8, 256, 8192
+EXPERTS = int(sys.argv[3]) if len(sys.argv) > 3 else 112
 HEADS, KV_HEADS, HEAD = 8, 2, 128
 K_HEADS, V_HEADS, DIM, TAPS = 4, 8, 128, 4
 CONFIG = {
     "hidden_size": HIDDEN, "num_hidden_layers": LAYERS, "vocab_size": VOCAB, "max_position_embeddings": 32768,
     "num_attention_heads": HEADS, "num_key_value_heads": KV_HEADS, "head_dim": HEAD, "rms_norm_eps": 1e-6,
-    "num_experts": EXPERTS, "num_experts_per_tok": 3, "moe_intermediate_size": INNER, "intermediate_size": INNER,
+    "num_experts": EXPERTS, "num_experts_per_tok": 6, "moe_intermediate_size": INNER, "intermediate_size": INNER,
     "shared_expert_intermediate_size": INNER, "norm_topk_prob": True, "tie_word_embeddings": True,
     "linear_num_key_heads": K_HEADS, "linear_num_value_heads": V_HEADS, "linear_key_head_dim": DIM,
     "linear_value_head_dim": DIM, "linear_conv_kernel_dim": TAPS, "full_attention_interval": 4,

@@ -142,6 +142,8 @@ TEST_CASE("the weights of a token's experts sum to 1 unless a family or a file s
     CHECK(!Good(arch, no).norm_topk);
   }
   CHECK(Good("MixtralForCausalLM", "").norm_topk);
+  CHECK(!Good("Qwen2MoeForCausalLM", "").norm_topk);
+  CHECK(Good("Qwen2MoeForCausalLM", R"(, "norm_topk_prob": true)").norm_topk);
 }
 
 TEST_CASE("which layers have experts") {
