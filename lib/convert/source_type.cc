@@ -77,8 +77,7 @@ void DecodeIQ4_NL(const unsigned char* p, float* out) { DecodeIq4(p + 2, Half(p)
 // A power of two and 16 floats of 4 bits. Exact: a half of what the integers give, but for the
 // smallest powers, where 2^-127 is a denormal.
 void DecodeMXFP4(const unsigned char* p, float* out) {
-  constexpr float kValues[16] = {0,     0.5F,  1,  1.5F,  2,  3,  4,  6,
-                                 -0.0F, -0.5F, -1, -1.5F, -2, -3, -4, -6};
+  constexpr float kValues[16] = {0, 0.5F, 1, 1.5F, 2, 3, 4, 6, 0, -0.5F, -1, -1.5F, -2, -3, -4, -6};
   const uint32_t bits = *p == 0 ? uint32_t{1} << 22 : uint32_t{*p} << 23;  // 2^(p - 127)
   float scale;
   std::memcpy(&scale, &bits, sizeof scale);

@@ -12,7 +12,7 @@ import sys
 import gguf
 import numpy as np
 
-TYPES = "Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ4_NL IQ4_XS".split()
+TYPES = "Q8_0 Q4_0 Q4_1 Q5_0 Q5_1 Q2_K Q3_K Q4_K Q5_K Q6_K Q8_K IQ4_NL IQ4_XS MXFP4".split()
 # Where a block's f16 (or f32) scales lie: random bytes there could be infinities.
 SCALES = {"Q8_0": [0], "Q4_0": [0], "Q4_1": [0, 2], "Q5_0": [0], "Q5_1": [0, 2], "Q2_K": [80, 82], "Q3_K": [108],
           "Q4_K": [0, 2], "Q5_K": [0, 2], "Q6_K": [208], "IQ4_NL": [0], "IQ4_XS": [0]}
@@ -38,6 +38,8 @@ def main():
         for at in SCALES.get(name, []):
             scale = (random.standard_normal(count) * 10.0 ** random.integers(-6, 2, count)).astype(np.float16)
             blocks[:, at:at + 2] = scale.view(np.uint8).reshape(count, 2)
+        if name == "MXFP4":  # a power of two
+            blocks[:, 0] = random.integers(0, 200, count)
         if name == "Q8_K":
             blocks[:, :4] = random.standard_normal(count).astype(np.float32).view(np.uint8).reshape(count, 4)
         values = values_of(name, blocks).reshape(1, count * elements)

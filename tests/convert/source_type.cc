@@ -51,7 +51,7 @@ TEST_CASE("GGUF blocks decode bit for bit as the reference", "[convert]") {
       REQUIRE(std::fabs(value - got[i]) <= 1e-6f * (std::fabs(block.m) + std::fabs(got[i])));
     }
   }
-  CHECK(compared == 13);
+  CHECK(compared == 14);
   CHECK(affine == 6);
 }
 
