@@ -61,11 +61,15 @@ Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<F
   return OkStatus();
 }
 
-StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load) {
-  if (load == KRAFLA_LOAD_MAP) return OpenMapped(path);
-  if (load == KRAFLA_LOAD_READ) return OpenForReading(path);
+Status CheckLoad(int32_t load) {
+  if (load == KRAFLA_LOAD_MAP || load == KRAFLA_LOAD_READ) return OkStatus();
   return ArgumentError(
       "krafla_model_options: load: got {}, want KRAFLA_LOAD_MAP or KRAFLA_LOAD_READ", load);
+}
+
+StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load) {
+  KRAFLA_RETURN_IF_ERROR(CheckLoad(load));
+  return load == KRAFLA_LOAD_MAP ? OpenMapped(path) : OpenForReading(path);
 }
 
 StatusOr<SessionOptions> SessionOptionsOf(const krafla_session_options* options) {
@@ -146,6 +150,20 @@ int32_t krafla_model_open_path(krafla_model** out, krafla_runtime* runtime, cons
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, SourceOf(name, given.load));
+    return OpenSource(out, runtime, std::move(source), given);
+  });
+}
+
+int32_t krafla_model_open_fd(krafla_model** out, krafla_runtime* runtime, int32_t fd,
+                             uint64_t offset, uint64_t size, const krafla_model_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
+    krafla_model_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
+    KRAFLA_RETURN_IF_ERROR(CheckLoad(given.load));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
+                            OpenDescriptor(fd, offset, size, given.load == KRAFLA_LOAD_MAP));
     return OpenSource(out, runtime, std::move(source), given);
   });
 }

@@ -45,5 +45,5 @@ build_packages="g++ meson ninja-build ccache pkg-config libabsl-dev libfmt-dev l
   libpcre2-dev libutf8proc-dev nlohmann-json3-dev libcli11-dev"
 example_packages="libsdl2-dev"
 python_packages="python3 python3-dev python3-venv ca-certificates"
-test_packages="catch2 clang-format-14 python3"
+test_packages="catch2 cmake strace clang-format-14 python3"
 model_packages="python3 python3-pip ca-certificates"

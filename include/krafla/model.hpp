@@ -55,6 +55,14 @@ class Model {
     Check(krafla_model_open_path(&handle, Get(runtime), path.data(), path.size(), &options));
     return Model(handle);
   }
+  // `size` bytes (0: to the end) at `offset` of an open file.
+  static Model OpenFd(std::int32_t fd, std::uint64_t offset = 0, std::uint64_t size = 0,
+                      Runtime* runtime = nullptr,
+                      const krafla_model_options& options = KRAFLA_MODEL_OPTIONS_INIT) {
+    krafla_model* handle = nullptr;
+    Check(krafla_model_open_fd(&handle, Get(runtime), fd, offset, size, &options));
+    return Model(handle);
+  }
   // The bytes must outlive the model and all made from it.
   static Model OpenMemory(const void* data, std::size_t size, Runtime* runtime = nullptr,
                           const krafla_model_options& options = KRAFLA_MODEL_OPTIONS_INIT) {

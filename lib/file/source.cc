@@ -27,8 +27,10 @@ Status CheckRange(const FileSource& source, uint64_t offset, uint64_t n) {
 struct OpenFile {
   int fd = -1;
   uint64_t size = 0;
+  uint64_t offset = 0;  // of the part that is the file
   OpenFile() = default;
-  OpenFile(OpenFile&& other) noexcept : fd(std::exchange(other.fd, -1)), size(other.size) {}
+  OpenFile(OpenFile&& other) noexcept
+      : fd(std::exchange(other.fd, -1)), size(other.size), offset(other.offset) {}
   OpenFile& operator=(OpenFile&&) = delete;
   ~OpenFile() {
     if (fd >= 0) close(fd);
@@ -75,12 +77,16 @@ class MappedSource final : public FileSource {
  public:
   MappedSource(std::string name, size_t size) : FileSource(std::move(name)), size_(size) {}
   ~MappedSource() override {
-    if (data_ != nullptr) munmap(data_, size_);
+    if (mapping_ != nullptr) munmap(mapping_, mapped_);
   }
   MappedSource(const MappedSource&) = delete;
   MappedSource& operator=(const MappedSource&) = delete;
-  Status Map(int fd) {
-    void* data = mmap(nullptr, size_, PROT_READ, MAP_SHARED, fd, 0);
+  // A mapping begins at a page; what lies before `offset` in it is not looked at.
+  Status Map(int fd, uint64_t offset) {
+    const auto before = static_cast<size_t>(offset % static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+    const size_t mapped = size_ + before;
+    void* data =
+        mmap(nullptr, mapped, PROT_READ, MAP_SHARED, fd, static_cast<off_t>(offset - before));
     if (data == MAP_FAILED) {
       const int code = errno;
       if (sizeof(void*) < 8 && code == ENOMEM) {
@@ -95,13 +101,15 @@ class MappedSource final : public FileSource {
 #ifdef MADV_HUGEPAGE
     // A hint: file systems with large folios then read the file in pages of 2 MiB, which halves the
     // time that a processor's page tables cost.
-    madvise(data, size_, MADV_HUGEPAGE);
+    madvise(data, mapped, MADV_HUGEPAGE);
 #endif
-    data_ = data;
+    mapping_ = data;
+    mapped_ = mapped;
+    data_ = static_cast<const std::byte*>(data) + before;
     return OkStatus();
   }
   uint64_t size() const override { return size_; }
-  const std::byte* data() const override { return static_cast<const std::byte*>(data_); }
+  const std::byte* data() const override { return data_; }
   Status ReadAt(uint64_t offset, void* out, size_t n) const override {
     KRAFLA_RETURN_IF_ERROR(CheckRange(*this, offset, n));
     if (n != 0) std::memcpy(out, data() + offset, n);
@@ -109,7 +117,9 @@ class MappedSource final : public FileSource {
   }
 
  private:
-  void* data_ = nullptr;
+  void* mapping_ = nullptr;
+  size_t mapped_ = 0;
+  const std::byte* data_ = nullptr;
   size_t size_;
 };
 
@@ -123,7 +133,7 @@ class ReadingSource final : public FileSource {
     auto* to = static_cast<char*>(out);
     while (n > 0) {
       const size_t piece = std::min<size_t>(n, size_t{1} << 30);  // Linux reads 2 GiB at most
-      const ssize_t got = pread(file_.fd, to, piece, static_cast<off_t>(offset));
+      const ssize_t got = pread(file_.fd, to, piece, static_cast<off_t>(file_.offset + offset));
       if (got < 0 && errno == EINTR) continue;
       if (got < 0) return IoError("{}: reading at {}: {}", name(), offset, strerror(errno));
       if (got == 0) {
@@ -160,24 +170,47 @@ class CallbackSource final : public FileSource {
   uint64_t size_;
 };
 
-}  // namespace
-
-StatusOr<std::unique_ptr<FileSource>> OpenMapped(std::string_view path) {
-  std::string name(path);
-  KRAFLA_ASSIGN_OR_RETURN(const OpenFile file, OpenRegular(name));
+StatusOr<std::unique_ptr<FileSource>> MapPart(std::string name, const OpenFile& file) {
   if (file.size == 0) return FileError("{}: is empty", name);
   if (file.size > std::numeric_limits<size_t>::max() / 2) {
     return UnsupportedError("{}: {} bytes cannot be mapped by a {}-bit build; load it by reading",
                             name, file.size, 8 * sizeof(void*));
   }
   auto source = std::make_unique<MappedSource>(std::move(name), static_cast<size_t>(file.size));
-  KRAFLA_RETURN_IF_ERROR(source->Map(file.fd));
+  KRAFLA_RETURN_IF_ERROR(source->Map(file.fd, file.offset));
   return source;
+}
+
+}  // namespace
+
+StatusOr<std::unique_ptr<FileSource>> OpenMapped(std::string_view path) {
+  std::string name(path);
+  KRAFLA_ASSIGN_OR_RETURN(const OpenFile file, OpenRegular(name));
+  return MapPart(std::move(name), file);
 }
 
 StatusOr<std::unique_ptr<FileSource>> OpenForReading(std::string_view path) {
   std::string name(path);
   KRAFLA_ASSIGN_OR_RETURN(OpenFile file, OpenRegular(name));
+  return std::make_unique<ReadingSource>(std::move(name), std::move(file));
+}
+
+StatusOr<std::unique_ptr<FileSource>> OpenDescriptor(int fd, uint64_t offset, uint64_t size,
+                                                     bool map) {
+  std::string name = FormatText("file handle {}", fd);
+  OpenFile file;
+  file.fd = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+  if (file.fd < 0) return IoError("{}: {}", name, strerror(errno));
+  struct stat info;
+  if (fstat(file.fd, &info) != 0) return IoError("{}: {}", name, strerror(errno));
+  if (!S_ISREG(info.st_mode)) return IoError("{}: not a regular file", name);
+  const auto whole = static_cast<uint64_t>(info.st_size);
+  if (offset > whole || size > whole - offset) {
+    return FileError("{}: {} bytes at {} wanted, the file has {}", name, size, offset, whole);
+  }
+  file.offset = offset;
+  file.size = size == 0 ? whole - offset : size;
+  if (map) return MapPart(std::move(name), file);
   return std::make_unique<ReadingSource>(std::move(name), std::move(file));
 }
 

@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdlib>
+#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <string>
@@ -27,8 +28,12 @@ namespace {
 std::atomic<bool> armed{false};
 std::atomic<int64_t> countdown{0};  // allocations until the one that fails; counts on below zero
 std::atomic<int64_t> live{0};       // blocks not yet freed
+std::atomic<int64_t> asked{0};      // every request
 
-bool Refuse() { return armed.load() && countdown.fetch_sub(1) == 0; }
+bool Refuse() {
+  ++asked;
+  return armed.load() && countdown.fetch_sub(1) == 0;
+}
 
 void* Counted(void* data) {
   if (data != nullptr) ++live;
@@ -302,6 +307,65 @@ TEST_CASE("generation keeps what it did when an allocation fails") {
       break;
     }
     if (code != KRAFLA_OK) REQUIRE(code == KRAFLA_E_MEMORY);
+  }
+}
+
+// With everything that a chain and the text may need, on one thread and on several, in one call and
+// in slices.
+TEST_CASE("steady decoding allocates nothing") {
+  for (const int32_t threads : {1, 3}) {
+    krafla_runtime_options runtime_options = KRAFLA_RUNTIME_OPTIONS_INIT;
+    runtime_options.threads = threads;
+    krafla_runtime* raw_runtime = nullptr;
+    REQUIRE(krafla_runtime_create(&raw_runtime, &runtime_options) == KRAFLA_OK);
+    RuntimeHandle runtime(raw_runtime);
+    ModelHandle model = OpenTiny(runtime.get());
+    for (const bool sliced : {false, true}) {
+      SessionHandle session = MakeSession(model.get());
+      REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+              KRAFLA_OK);
+      krafla_sampler* raw = nullptr;
+      REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
+      SamplerHandle sampler(raw);
+      const krafla_param params[] = {{"repeat", 1.1}, {"k", 40}, {"p", 0.9}, {"p", 0.01}, {"t", 3}};
+      const char* stages[] = {"penalties", "top_k", "top_p", "min_p", "temperature"};
+      for (int i = 0; i < 5; ++i) {
+        REQUIRE(krafla_sampler_add(sampler.get(), stages[i], std::strlen(stages[i]), &params[i],
+                                   1) == KRAFLA_OK);
+      }
+      struct Count {
+        int tokens = 0;
+        int64_t at_20 = 0;
+        int64_t at_220 = 0;
+      } count;
+      const krafla_string stop = {"no such text at all", 19};
+      krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
+      options.max_tokens = 230;
+      options.ignore_end = 1;
+      options.stops = &stop;
+      options.n_stops = 1;
+      options.logprobs = 1;
+      options.n_top = 5;
+      options.user = &count;
+      options.on_token = [](void* user, const krafla_token*) {
+        Count& c = *static_cast<Count*>(user);
+        ++c.tokens;
+        if (c.tokens == 20) c.at_20 = asked.load();
+        if (c.tokens == 220) c.at_220 = asked.load();
+        return 0;
+      };
+      if (sliced) {
+        REQUIRE(krafla_session_begin_generate(session.get(), sampler.get(), &options) == KRAFLA_OK);
+        int32_t code = KRAFLA_PAUSED;
+        while ((code = krafla_session_step(session.get(), 100)) == KRAFLA_PAUSED) continue;
+        REQUIRE(code == KRAFLA_OK);
+      } else {
+        REQUIRE(krafla_session_generate(session.get(), sampler.get(), &options, nullptr) ==
+                KRAFLA_OK);
+      }
+      REQUIRE(count.at_220 - count.at_20 == 0);
+      REQUIRE(count.at_220 > 0);
+    }
   }
 }
 
