@@ -25,8 +25,9 @@
 #endif
 
 /* From the fastest to the slowest. */
-static const char *const krafla_load_order[] = {"avx512vnni", "avxvnni",      "avx2", "sse41",
-                                                "sse2",       "neon_dotprod", "neon", "scalar"};
+static const char *const krafla_load_order[] = {
+    "avx512vnni", "avxvnni",   "avx2",         "sse41", "sse2",
+    "sve",        "neon_i8mm", "neon_dotprod", "neon",  "scalar"};
 
 #if defined(_WIN32)
 #define KRAFLA_LOADER_NAME "krafla-%s.dll"
