@@ -3,14 +3,17 @@
 #define _POSIX_C_SOURCE 199309L
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "krafla/krafla.h"
 
 static int mark(void *user, const krafla_token *token) {
   int *n = user;
+  const struct timespec settle = {0, 200000000}; /* new threads have begun by then */
   (void)token;
   ++*n;
+  if (*n == 20) nanosleep(&settle, NULL);
   if (*n == 20 || *n == 120) getppid();
   return 0;
 }
