@@ -91,21 +91,7 @@ inline float fold_max(F32 a) {
   return second > first ? second : first;
 }
 
-// Four activations in every lane.
-using Quad = I32;
-inline Quad load_quad(const int8_t* p) {
-  int32_t four;
-  memcpy(&four, p, sizeof four);
-  return splat_int(four);
-}
-
 inline void prefetch(const void* p) { __builtin_prefetch(p); }
-
-// A value that the compiler knows nothing about: for measurements.
-inline Quad opaque(Quad x) {
-  asm volatile("" : "+w"(x.v));
-  return x;
-}
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS

@@ -7,6 +7,20 @@
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
+// Four activations in every lane.
+using Quad = I32;
+inline Quad load_quad(const int8_t* block, size_t quad) {
+  int32_t four;
+  memcpy(&four, block + 4 * quad, sizeof four);
+  return splat_int(four);
+}
+
+// A value that the compiler knows nothing about: for measurements.
+inline Quad opaque(Quad x) {
+  asm volatile("" : "+w"(x.v));
+  return x;
+}
+
 // Sums of neighbours: of a's pairs, then of b's.
 inline I32 pairwise(int32x4_t a, int32x4_t b) {
   return {vcombine_s32(vpadd_s32(vget_low_s32(a), vget_high_s32(a)),

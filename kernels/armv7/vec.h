@@ -10,8 +10,9 @@
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
-constexpr size_t kGemmTokens = 2;        // tokens of a quantised tile: 4 of 16 registers, and codes
-constexpr size_t kPartsTogether = 1;     // 4 rows at a time
+constexpr size_t kGemmTokens = 2;     // tokens of a quantised tile: 4 of 16 registers, and codes
+constexpr size_t kPartsTogether = 1;  // 4 rows at a time
+constexpr size_t kPartsAlone = 1;
 constexpr size_t kFloatTokens = 3;       // tokens of a float tile: 12 of 16 registers
 constexpr size_t kAttendQueries = 6;     // queries that share keys and values: 12 chains
 constexpr size_t kAttendWide = 2;        // vectors of each of them

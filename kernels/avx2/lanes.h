@@ -121,9 +121,9 @@ inline int32_t fold_sum(I32 a) {
 
 // Four activations in every lane.
 using Quad = I32;
-inline Quad load_quad(const int8_t* p) {
+inline Quad load_quad(const int8_t* block, size_t quad) {
   int32_t four;
-  memcpy(&four, p, sizeof four);
+  memcpy(&four, block + 4 * quad, sizeof four);
   return splat_int(four);
 }
 

@@ -9,6 +9,7 @@ namespace {
 
 constexpr size_t kGemmTokens = 4;  // tokens of a quantised tile: 8 sums, 2 weights, 1 token's bytes
 constexpr size_t kPartsTogether = 2;
+constexpr size_t kPartsAlone = 2;
 
 // Eight pair sums fit 16 bits (8 * 2 * 15 * 127 = 30480).
 struct DotU4 {

@@ -17,6 +17,7 @@ namespace {
 constexpr size_t kLanes = 16;
 constexpr size_t kGemmTokens = 12;  // tokens of a quantised tile: 12 sums and 12 accumulators
 constexpr size_t kPartsTogether = 1;
+constexpr size_t kPartsAlone = 1;
 constexpr size_t kFloatTokens = 12;      // tokens of a float tile
 constexpr size_t kAttendQueries = 12;    // queries that share keys and values: 12 chains
 constexpr size_t kAttendWide = 1;        // vectors of each of them
@@ -128,9 +129,9 @@ inline float fold_max(F32 a) {
 inline int32_t fold_sum(I32 a) { return _mm512_reduce_add_epi32(a.v); }
 
 using Quad = I32;
-inline Quad load_quad(const int8_t* p) {
+inline Quad load_quad(const int8_t* block, size_t quad) {
   int32_t four;
-  memcpy(&four, p, sizeof four);
+  memcpy(&four, block + 4 * quad, sizeof four);
   return splat_int(four);
 }
 

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kGemmTokens = 4;  // tokens of a quantised tile: 8 sums, 2 weights, 1 token's bytes
 constexpr size_t kPartsTogether = 2;
+constexpr size_t kPartsAlone = 2;
 
 struct DotU4 {
   using Sum = __m256i;

@@ -38,13 +38,14 @@ struct BlockScales {
   F32 zero;  // of affine formats
 };
 
-// A tile's rows of one block x kTokens. kPartsTogether vectors of rows are summed at a time; where
+// A tile's rows of one block x kTokens. kTogether vectors of rows are summed at a time; where
 // that is not all of a tile, the activations of a block are prepared first, once for all of them.
 template <class Format, size_t kTokens>
 inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* x, size_t n_blocks,
                          F32 (&acc)[kTokens][kParts]) {
   using Dot = typename Format::Dot;
-  constexpr bool kStaged = kPartsTogether < kParts;
+  constexpr size_t kTogether = kTokens == 1 ? kPartsAlone : kPartsTogether;
+  constexpr bool kStaged = kTogether < kParts;
   Quad quads[kTokens][kGroups];
   F32 factors[kTokens];
   I32 offsets[kTokens];
@@ -60,12 +61,12 @@ inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* 
       factors[t] = splat(xb.d);
       offsets[t] = splat_int(-Format::kOffset * xb.sum);
 #pragma GCC unroll 8
-      for (size_t g = 0; g < kGroups; ++g) quads[t][g] = load_quad(xb.q + 4 * g);
+      for (size_t g = 0; g < kGroups; ++g) quads[t][g] = load_quad(xb.q, g);
     }
   }
 #pragma GCC unroll 1
-  for (size_t first = 0; first < kParts; first += kPartsTogether) {
-    typename Dot::Sum sums[kTokens][kPartsTogether];
+  for (size_t first = 0; first < kParts; first += kTogether) {
+    typename Dot::Sum sums[kTokens][kTogether];
 #pragma GCC unroll 16
     for (size_t t = 0; t < kTokens; ++t) {
 #pragma GCC unroll 4
@@ -73,22 +74,22 @@ inline void matmul_block(const uint8_t* block, size_t in_group, const ActBlock* 
     }
 #pragma GCC unroll 8
     for (size_t g = 0; g < kGroups; ++g) {
-      typename Dot::Codes codes[kPartsTogether];
+      typename Dot::Codes codes[kTogether];
 #pragma GCC unroll 4
-      for (size_t p = 0; p < kPartsTogether; ++p) {
+      for (size_t p = 0; p < kTogether; ++p) {
         codes[p] = Dot::prepare(Format::codes(block, in_group, g, first + p));
       }
 #pragma GCC unroll 16
       for (size_t t = 0; t < kTokens; ++t) {
-        const Quad quad = kStaged ? quads[t][g] : load_quad(x[t * n_blocks].q + 4 * g);
+        const Quad quad = kStaged ? quads[t][g] : load_quad(x[t * n_blocks].q, g);
 #pragma GCC unroll 4
-        for (size_t p = 0; p < kPartsTogether; ++p) {
+        for (size_t p = 0; p < kTogether; ++p) {
           sums[t][p] = Dot::add(sums[t][p], codes[p], quad);
         }
       }
     }
 #pragma GCC unroll 4
-    for (size_t p = 0; p < kPartsTogether; ++p) {
+    for (size_t p = 0; p < kTogether; ++p) {
       const BlockScales<Format> scales(block, first + p);
 #pragma GCC unroll 16
       for (size_t t = 0; t < kTokens; ++t) {

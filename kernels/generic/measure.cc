@@ -24,8 +24,8 @@ uint64_t measure_int8(uint64_t iterations) {
   DotU4::Sum sums[kChains];
   for (auto& sum : sums) sum = DotU4::start(splat_int(0));
   const DotU4::Codes w = DotU4::prepare(splat_int(0x01010101));
-  const int8_t four[4] = {4, 3, 2, 1};
-  Quad x = load_quad(four);
+  const int8_t four[kBlock] = {4, 3, 2, 1};
+  Quad x = load_quad(four, 0);
   for (uint64_t i = 0; i < iterations; ++i) {
 #pragma GCC unroll 10
     for (size_t j = 0; j < kChains; ++j) {

@@ -9,8 +9,9 @@
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
-constexpr size_t kGemmTokens = 4;     // tokens of a quantised tile: 16 half sums
-constexpr size_t kPartsTogether = 2;  // 8 rows at a time
+constexpr size_t kGemmTokens = 4;     // tokens of a quantised tile: 8 half sums, 16 accumulators
+constexpr size_t kPartsTogether = 1;  // 4 rows at a time
+constexpr size_t kPartsAlone = 2;     // 8 of one token
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS

@@ -8,8 +8,9 @@
 namespace krafla::KRAFLA_KERNELS {
 namespace {
 
-constexpr size_t kGemmTokens = 4;     // tokens of a quantised tile: 16 sums, 4 codes
-constexpr size_t kPartsTogether = 4;  // a whole tile
+constexpr size_t kGemmTokens = 6;     // tokens of a quantised tile: 6 sums, 24 accumulators
+constexpr size_t kPartsTogether = 1;  // 4 rows at a time
+constexpr size_t kPartsAlone = 4;     // the whole tile of one token
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS

@@ -40,10 +40,10 @@ inline void pairs_product(const uint8_t* block, size_t in_group, const ActBlock*
 #pragma GCC unroll 16
     for (size_t t = 0; t < kTokens; ++t) {
       const auto& [upper, lower] = sums[t / 2];
-      const I32 sum = {t % 2 == 0 ? vuzp1q_s32(upper, lower) : vuzp2q_s32(upper, lower)};
+      I32 sum = {t % 2 == 0 ? vuzp1q_s32(upper, lower) : vuzp2q_s32(upper, lower)};
       const ActBlock& xb = x[t * n_blocks];
-      acc[t][part] =
-          scales.add_to(acc[t][part], sum - splat_int(Format::kOffset * xb.sum), splat(xb.d), xb);
+      if constexpr (Format::kOffset != 0) sum = sum - splat_int(Format::kOffset * xb.sum);
+      acc[t][part] = scales.add_to(acc[t][part], sum, splat(xb.d), xb);
     }
   }
 }

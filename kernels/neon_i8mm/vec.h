@@ -9,7 +9,8 @@ namespace krafla::KRAFLA_KERNELS {
 namespace {
 
 constexpr size_t kGemmTokens = 8;     // tokens of a quantised tile: 8 sums of 2 rows x 2 tokens
-constexpr size_t kPartsTogether = 4;  // of one token's tile: all of it
+constexpr size_t kPartsTogether = 1;  // 4 rows at a time
+constexpr size_t kPartsAlone = 4;     // the whole tile of one token
 
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS

@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kGemmTokens = 8;     // tokens of a quantised tile: 8 sums
 constexpr size_t kPartsTogether = 1;  // 4 rows at a time
+constexpr size_t kPartsAlone = 1;
 
 // Four 16-bit numbers k of each lane, as pairs whose products the multiplication adds: k = 0 and 2,
 // k = 1 and 3. That is a mask and a shift away from bytes, and needs no shuffle.
@@ -18,9 +19,9 @@ struct Pairs {
 };
 
 using Quad = Pairs;
-inline Quad load_quad(const int8_t* p) {
+inline Quad load_quad(const int8_t* block, size_t quad) {
   int32_t four;
-  memcpy(&four, p, sizeof four);
+  memcpy(&four, block + 4 * quad, sizeof four);
   const __m128i bytes = _mm_cvtsi32_si128(four);
   const __m128i words = _mm_srai_epi16(_mm_unpacklo_epi8(bytes, bytes), 8);
   const __m128i pairs = _mm_shufflelo_epi16(words, 0xd8);

@@ -12,11 +12,12 @@ namespace {
 
 constexpr size_t kGemmTokens = 8;     // tokens of a quantised tile
 constexpr size_t kPartsTogether = 1;  // 4 rows at a time
+constexpr size_t kPartsAlone = 1;
 
 using Quad = I32;
-inline Quad load_quad(const int8_t* p) {
+inline Quad load_quad(const int8_t* block, size_t quad) {
   int32_t four;
-  memcpy(&four, p, sizeof four);
+  memcpy(&four, block + 4 * quad, sizeof four);
   return splat_int(four);
 }
 

@@ -3,7 +3,7 @@
 
 Usage: cycles.py [--isa sse2 ...]
 
-Compiles the matmul kernels of every x86 set, finds the loop over the blocks of a tile in the assembly (one token, and
+Compiles the matmul kernels of every set (the ARM ones with Debian's cross compiler), finds the loop over the blocks of a tile in the assembly (one token, and
 the tile of a prompt), and prints the cycles that a 16 x 32 tile-block takes per token, the multiply-adds per cycle, the
 bytes of weights per cycle (one token), and how many vector registers the loop spills.
 """
@@ -18,23 +18,38 @@ BLOCK_MACS = 16 * 32
 BLOCK_BYTES = {"q4": 288, "q8": 544}
 FLAGS = ["-std=c++20", "-O3", "-ffp-contract=off", "-fno-math-errno", "-fsigned-char", "-fno-tree-reassoc",
          "-fno-tree-ter", "-w", "-fno-inline-functions", "-fno-asynchronous-unwind-tables", "-S"]
-ISAS = {  # flags, vectors of a tile's rows, processors (llvm-mca has no model of its own for core2)
+ISAS = {  # flags, processors (llvm-mca has no model of its own for core2)
     "sse2": (["-msse2"], ["core2", "znver3"]),
     "sse41": (["-msse4.1"], ["core2", "znver3"]),
     "avx2": (["-mavx2", "-mf16c"], ["haswell", "znver3"]),
     "avxvnni": (["-mavx2", "-mf16c", "-mavxvnni"], ["alderlake"]),
     "avx512vnni": (["-mavx2", "-mf16c", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx512vnni"],
                    ["cascadelake", "icelake-server"]),
+    "neon": ([], ["cortex-a53", "cortex-a76", "neoverse-n2"]),
+    "neon_dotprod": (["-march=armv8.2-a+dotprod"], ["cortex-a76", "neoverse-v1", "neoverse-n2"]),
+    "neon_i8mm": (["-march=armv8.2-a+dotprod+i8mm"], ["neoverse-v1", "neoverse-n2"]),
 }
+ARM_CHAIN = ["neon_i8mm", "neon_dotprod", "neon", "arm"]
 CONSTANT = re.compile(r"constexpr size_t (\w+) = (\d+);")
-JUMP = re.compile(r"\tj[a-z]+\t(\.L\d+)")
-SPILL = re.compile(r"\tv?mov[a-z0-9]+\t%[xyz]mm\d+, -?\d*\(%r[sb]p\)")
+JUMP = re.compile(r"\t(?:j[a-z]+|b\.?[a-z]*|cbn?z|tbn?z)\t(?:[wx]\d+, )?(?:#?\d+, )?(\.L\d+)")
+SPILL = re.compile(r"\tv?mov[a-z0-9]+\t%[xyz]mm\d+, -?\d*\(%r[sb]p\)|\tst[rp]\tq\d+.*\[(?:sp|x29)")
+
+
+def is_arm(isa):
+    return isa in ARM_CHAIN
+
+
+def folders(isa):
+    """The set's folder and those that it builds on."""
+    if is_arm(isa):
+        return ARM_CHAIN[ARM_CHAIN.index(isa):]
+    return [isa, *{"sse41": ["sse2"], "avxvnni": ["avx2"], "avx512vnni": ["avx2"]}.get(isa, [])]
 
 
 def constants(isa):
     """kGemmTokens and so on, as the set's headers give them."""
     found = {}
-    for folder in (isa, {"sse41": "sse2", "avxvnni": "avx2"}.get(isa, isa)):
+    for folder in folders(isa):
         for name in ("lanes.h", "vec.h"):
             path = ROOT / "kernels" / folder / name
             if path.exists():
@@ -62,11 +77,13 @@ def loops(lines):
 
 def cycles(lines, cpu):
     """Of one turn of a loop with these instructions."""
+    arm = cpu.startswith(("cortex", "neoverse"))
+    model = ["llvm-mca-16", "-mtriple=aarch64"] if arm else ["llvm-mca-14"]
     code = "\n".join(line for line in lines if line.startswith("\t") and not line.startswith("\t."))
     with tempfile.NamedTemporaryFile("w", suffix=".s") as file:
         file.write(code + "\n")
         file.flush()
-        report = subprocess.run(["llvm-mca-14", f"-mcpu={cpu}", "-iterations=200", file.name], capture_output=True,
+        report = subprocess.run([*model, f"-mcpu={cpu}", "-iterations=200", file.name], capture_output=True,
                                 text=True, check=True).stdout
     return int(re.search(r"Total Cycles:\s+(\d+)", report)[1]) / 200
 
@@ -96,10 +113,11 @@ def main():
     for isa in args.isa:
         flags, cpus = ISAS[isa]
         values = constants(isa)
+        quotes = [part for folder in [*folders(isa), "generic/defaults"] for part in ("-iquote", ROOT / "kernels" / folder)]
         turns = 16 // values["kLanes"] // values["kPartsTogether"]
         for fmt in ("q4", "q8"):
             assembly = subprocess.run(
-                ["g++", *FLAGS, *flags, "-I", ROOT, "-iquote", ROOT / "kernels" / isa,
+                ["aarch64-linux-gnu-g++" if is_arm(isa) else "g++", *FLAGS, *flags, "-I", ROOT, *quotes,
                  ROOT / f"kernels/generic/matmul_{fmt}.cc", "-o", "-"], capture_output=True, text=True, check=True).stdout
             for tokens in (1, values["kGemmTokens"]):
                 lines = function(assembly, fmt, tokens)

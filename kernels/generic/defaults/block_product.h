@@ -1,6 +1,8 @@
-// How matmul_quant.h multiplies a block where no better way is known: dot products of four bytes.
-#ifndef KRAFLA_KERNELS_GENERIC_BLOCK_PRODUCT_H_
-#define KRAFLA_KERNELS_GENERIC_BLOCK_PRODUCT_H_
+// How matmul_quant.h multiplies a block where a set knows no better way: dot products of four
+// bytes. In a folder of its own: beside the file that includes it, it would be found before a
+// set's.
+#ifndef KRAFLA_KERNELS_GENERIC_DEFAULTS_BLOCK_PRODUCT_H_
+#define KRAFLA_KERNELS_GENERIC_DEFAULTS_BLOCK_PRODUCT_H_
 
 namespace krafla::KRAFLA_KERNELS {
 namespace {
@@ -14,4 +16,4 @@ inline void block_product(const uint8_t* block, size_t in_group, const ActBlock*
 }  // namespace
 }  // namespace krafla::KRAFLA_KERNELS
 
-#endif  // KRAFLA_KERNELS_GENERIC_BLOCK_PRODUCT_H_
+#endif  // KRAFLA_KERNELS_GENERIC_DEFAULTS_BLOCK_PRODUCT_H_
