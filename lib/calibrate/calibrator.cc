@@ -18,6 +18,7 @@ namespace {
 
 constexpr double kDamp = 0.01;  // of the mean of H's diagonal
 constexpr size_t kHiddenRows = 256;
+constexpr size_t kRowsPerColumn = 2;  // of the text, or there is no error feedback
 
 }  // namespace
 
@@ -136,6 +137,9 @@ Status Calibrator::CheckRange(const Target& target) const {
 Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram,
                             const std::vector<float>* cross) {
   KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, work_->runtime().threads()));
+  // Of what a fit of n columns to the text's rows explains, n / rows are chance.
+  const double columns = static_cast<double>(gram->n());
+  const auto trust = static_cast<float>(std::max(0.0, 1 - columns / static_cast<double>(n_rows_)));
   for (Target* target : targets) {
     if (target->given) {
       TakeGiven(target);
@@ -143,7 +147,7 @@ Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram,
     }
     KRAFLA_RETURN_IF_ERROR(CheckRange(*target));
     if (cross != nullptr) {
-      MoveToInputs(*gram, *cross, target->matrix.rows, target->matrix.tiles,
+      MoveToInputs(*gram, *cross, target->matrix.rows, target->matrix.tiles, trust,
                    work_->runtime().threads());
     }
     target->tiles.resize(
@@ -176,6 +180,7 @@ Status Calibrator::BeforeStep(const Step& step, const Pass& pass) {
     for (Target* target : wanted) TakeGiven(target);
     return OkStatus();
   }
+  if (pass.rows.size() < kRowsPerColumn * n) return QuantizeWithout(wanted);
   ThreadPool& pool = work_->runtime().threads();
   const float* x = input.from_wide ? pass.wide : pass.act;
   const size_t ldx = input.from_wide ? pass.ld_wide : pass.ld_act;
@@ -188,6 +193,21 @@ Status Calibrator::BeforeStep(const Step& step, const Pass& pass) {
   std::vector<float> cross;
   gram.AddCross(x, ldx, lacking.data(), n, pass.rows.size(), &cross, pool);
   return Quantize(wanted, &gram, &cross);
+}
+
+// By the rule that needs no data: the text is too short to tell how this input's columns go
+// together.
+Status Calibrator::QuantizeWithout(std::span<Target* const> targets) {
+  for (Target* target : targets) {
+    if (!target->given) {
+      target->tiles.resize(
+          MatrixBytes(target->wanted.format, target->matrix.rows, target->matrix.cols));
+      KRAFLA_RETURN_IF_ERROR(stop_());
+      KRAFLA_RETURN_IF_ERROR(Pack(target->wanted.format, target->matrix, target->tiles.data()));
+    }
+    TakeGiven(target);
+  }
+  return OkStatus();
 }
 
 void Calibrator::TakeGiven(Target* target) {

@@ -77,6 +77,7 @@ class Calibrator final : private DriverEvents {
   Status RunSome();
   Status CheckRange(const Target& target) const;
   void TakeGiven(Target* target);
+  Status QuantizeWithout(std::span<Target* const> targets);
   // cross: of the input and what it lacks (MoveToInputs); null: nothing.
   Status Quantize(std::span<Target* const> targets, Gram* gram, const std::vector<float>* cross);
   Status QuantizeFromHidden(Target* head);

@@ -229,6 +229,7 @@ struct MoveJob {
   const Gram& gram;
   const float* cross;
   float* weights;
+  float trust;
   std::vector<float>* scratch;  // one a thread: [n][16]
 };
 
@@ -272,7 +273,7 @@ void MoveTiles(void* context, size_t first, size_t last, size_t thread) {
     SolveUpper(job.gram, v);
     SolveLower(job.gram, v);
     for (size_t i = 0; i < n * kTileRows; i += kTileRows) {
-      StoreLanes(weights + i, LoadLanes(weights + i) + LoadLanes(v + i));
+      StoreLanes(weights + i, LoadLanes(weights + i) + job.trust * LoadLanes(v + i));
     }
   }
 }
@@ -280,9 +281,9 @@ void MoveTiles(void* context, size_t first, size_t last, size_t thread) {
 }  // namespace
 
 void MoveToInputs(const Gram& factor, const std::vector<float>& cross, size_t rows, float* weights,
-                  ThreadPool& pool) {
+                  float trust, ThreadPool& pool) {
   std::vector<std::vector<float>> scratch(pool.size(), std::vector<float>(factor.n() * kTileRows));
-  MoveJob job{factor, cross.data(), weights, scratch.data()};
+  MoveJob job{factor, cross.data(), weights, trust, scratch.data()};
   pool.Run((rows + kTileRows - 1) / kTileRows, 1, MoveTiles, &job);
 }
 

@@ -20,10 +20,10 @@ Status QuantizeWithFeedback(Format format, const Gram& factor, size_t rows, floa
                             void* tiles, ThreadPool& pool);
 
 // Moves weights to where they give the outputs that they gave on other inputs: with x the inputs of
-// the factor's matrix and d what they lack of the original ones, w += (sum of x x')^-1 (sum of x
-// d') w. cross: Gram::AddCross of x and d.
+// the factor's matrix and d what they lack of the original ones,
+// w += trust (sum of x x')^-1 (sum of x d') w. cross: Gram::AddCross of x and d.
 void MoveToInputs(const Gram& factor, const std::vector<float>& cross, size_t rows, float* weights,
-                  ThreadPool& pool);
+                  float trust, ThreadPool& pool);
 
 }  // namespace krafla
 

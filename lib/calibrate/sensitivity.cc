@@ -4,32 +4,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/kernels.h"
 #include "lib/eval/divergence.h"
 
 namespace krafla {
-namespace {
-
-// The matrix in another format and back.
-Status Quantise(Format format, const WorkMatrix& matrix) {
-  std::vector<std::byte> tile(TileBytes(format, matrix.cols));
-  std::vector<float> rows(kTileRows * matrix.cols);
-  for (size_t row = 0; row < matrix.rows; row += kTileRows) {
-    const size_t n = std::min(kTileRows, matrix.rows - row);
-    float* from = matrix.tiles + row * matrix.cols;
-    for (size_t r = 0; r < n; ++r) {
-      for (size_t k = 0; k < matrix.cols; ++k) {
-        rows[r * matrix.cols + k] = from[k * kTileRows + r];
-      }
-    }
-    KRAFLA_RETURN_IF_ERROR(PackTile(format, rows.data(), matrix.cols, n, matrix.cols, tile.data()));
-    Unpack(format, tile.data(), {from, n, matrix.cols});
-  }
-  return OkStatus();
-}
-
-}  // namespace
-
 StatusOr<std::unique_ptr<Sensitivity>> Sensitivity::Create(const std::string& work_path,
                                                            uint64_t seed, int32_t threads,
                                                            StopCheck stop) {
@@ -80,7 +57,9 @@ StatusOr<double> Sensitivity::Score(std::string_view name, Format format) {
   const std::optional<WorkMatrix> matrix = work_->Find(name);
   if (!matrix) return NotFoundError("sensitivity: no matrix {}", name);
   const std::vector<float> original(matrix->tiles, matrix->tiles + matrix->size());
-  KRAFLA_RETURN_IF_ERROR(Quantise(format, *matrix));
+  std::vector<std::byte> tiles(MatrixBytes(format, matrix->rows, matrix->cols));
+  KRAFLA_RETURN_IF_ERROR(Pack(format, *matrix, tiles.data()));
+  Unpack(format, tiles.data(), *matrix);
   Comparison comparison{reference_.data(), 0, 0, {}};
   AppendOptions compare;
   compare.on_logits = Compare;

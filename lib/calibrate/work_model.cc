@@ -1,6 +1,7 @@
 // See work_model.h.
 #include "lib/calibrate/work_model.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -31,6 +32,22 @@ std::optional<WorkMatrix> WorkModel::Find(std::string_view name) const {
                       tensors[i].dims[1]};
   }
   return std::nullopt;
+}
+
+Status Pack(Format format, const WorkMatrix& matrix, std::byte* tiles) {
+  std::vector<float> rows(kTileRows * matrix.cols);
+  for (size_t row = 0; row < matrix.rows; row += kTileRows) {
+    const size_t n = std::min(kTileRows, matrix.rows - row);
+    const float* from = matrix.tiles + row * matrix.cols;
+    for (size_t r = 0; r < n; ++r) {
+      for (size_t k = 0; k < matrix.cols; ++k) {
+        rows[r * matrix.cols + k] = from[k * kTileRows + r];
+      }
+    }
+    KRAFLA_RETURN_IF_ERROR(PackTile(format, rows.data(), matrix.cols, n, matrix.cols, tiles));
+    tiles += TileBytes(format, matrix.cols);
+  }
+  return OkStatus();
 }
 
 void Unpack(Format format, const void* tiles, const WorkMatrix& matrix) {

@@ -3,6 +3,7 @@
 #ifndef KRAFLA_LIB_CALIBRATE_WORK_MODEL_H_
 #define KRAFLA_LIB_CALIBRATE_WORK_MODEL_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -39,6 +40,8 @@ class WorkModel {
   std::shared_ptr<const Model> model_;
 };
 
+// The matrix in another format by the rule that needs no data; tiles: MatrixBytes of it.
+Status Pack(Format format, const WorkMatrix& matrix, std::byte* tiles);
 // The values of tiles in another format, as f32 tiles.
 void Unpack(Format format, const void* tiles, const WorkMatrix& matrix);
 

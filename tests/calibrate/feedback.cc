@@ -158,7 +158,7 @@ TEST_CASE("moved weights give on other inputs the outputs that they gave") {
   REQUIRE(gram.Factor(1e-4, *pool).ok());
   const std::vector<float> before = Tiles(c);
   std::vector<float> after = before;
-  MoveToInputs(gram, cross, c.rows, after.data(), *pool);
+  MoveToInputs(gram, cross, c.rows, after.data(), 1, *pool);
   const auto loss = [&](const std::vector<float>& tiles) {
     double sum = 0;
     for (size_t r = 0; r < c.rows; ++r) {
