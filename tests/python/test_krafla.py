@@ -153,7 +153,8 @@ class Living(unittest.TestCase):
         for _ in range(200):
             cycle()
         gc.collect()
-        self.assertLess(resident_kb() - before, 1024, "KB more after 200 cycles")
+        # The allocator's own movement is some 800 KB either way; a model that stayed would be 20 MB.
+        self.assertLess(resident_kb() - before, 4096, "KB more after 200 cycles")
 
     def test_two_threads(self):
         model = krafla.Model(MODEL, threads=1)

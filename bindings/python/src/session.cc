@@ -146,7 +146,12 @@ class PySession {
   // The tokens of the next slices: at least one, unless the reply has ended (then perhaps none).
   std::vector<Token> Next() {
     while (generating_ && tokens_.empty()) {
-      if (SliceToToken()) generating_ = false;
+      try {
+        if (SliceToToken()) generating_ = false;
+      } catch (const krafla::Error&) {  // cancelled: at once, not at the token's end
+        if (session_) Abandon();
+        throw;
+      }
       CheckSignals();
     }
     return std::exchange(tokens_, {});
