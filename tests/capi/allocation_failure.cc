@@ -3,7 +3,9 @@
 // allocator hands large buffers to the same malloc. After a failure: a code, nothing leaked, the
 // object as it was.
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <malloc.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <cstdlib>
@@ -134,6 +136,17 @@ TEST_CASE("opening a model survives every failing allocation") {
           model = nullptr;
         });
     REQUIRE(n > 10);
+    krafla_model* by_handle = nullptr;
+    const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0);
+    FailEach([&] { return krafla_model_open_fd(&by_handle, runtime.get(), fd, 0, 0, &options); },
+             [&] { REQUIRE(by_handle == nullptr); },
+             [&] {
+               krafla_model_free(by_handle);
+               by_handle = nullptr;
+             });
+    krafla_model_free(by_handle);
+    close(fd);
     krafla_tokenizer* tokenizer = nullptr;
     FailEach([&] { return krafla_tokenizer_from_model(&tokenizer, model); },
              [&] { REQUIRE(tokenizer == nullptr); },
@@ -267,6 +280,51 @@ TEST_CASE("a session survives every failing allocation") {
   FailEach([&] { return krafla_sampler_clone(&clone, greedy.get()); },
            [&] { REQUIRE(clone == nullptr); });
   krafla_sampler_free(clone);
+}
+
+TEST_CASE("texts and the library's own thread survive every failing allocation") {
+  RuntimeHandle runtime = CountedRuntime();
+  ModelHandle model = OpenTiny(runtime.get());
+  SessionHandle session = MakeSession(model.get());
+  const std::string text = "In the beginning";
+  FailEach(
+      [&] {
+        return krafla_session_append_text(session.get(), text.data(), text.size(), 0, nullptr);
+      },
+      [&] { REQUIRE(Ids(session.get()).empty()); });
+  const size_t n_text = Ids(session.get()).size();
+  REQUIRE(n_text > 0);
+
+  // A refusal comes from the start or as the end's code; what was read before it stays.
+  krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
+  options.max_tokens = 4;
+  options.ignore_end = 1;
+  for (int n = 0;; ++n) {
+    REQUIRE(krafla_session_truncate(session.get(), static_cast<int64_t>(n_text)) == KRAFLA_OK);
+    krafla_sampler* raw = nullptr;
+    REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
+    SamplerHandle sampler(raw);
+    krafla_event event = KRAFLA_EVENT_INIT;
+    countdown = n;
+    armed = true;
+    int32_t code = krafla_session_start(session.get(), kPrompt.data(), kPrompt.size(),
+                                        sampler.get(), &options);
+    if (code == KRAFLA_OK) {
+      do {
+        code = krafla_session_poll(session.get(), &event, -1);
+      } while (code == KRAFLA_OK && event.kind != KRAFLA_EVENT_END);
+      if (code == KRAFLA_OK) code = event.code;
+    }
+    armed = false;
+    INFO("allocation " << n << ": " << krafla_error_name(code));
+    if (countdown.load() >= 0) {
+      REQUIRE(code == KRAFLA_OK);
+      REQUIRE(n > 3);
+      break;
+    }
+    if (code != KRAFLA_OK) REQUIRE((code == KRAFLA_E_MEMORY || code == KRAFLA_E_INTERNAL));
+    REQUIRE(Ids(session.get()).size() >= n_text);
+  }
 }
 
 TEST_CASE("generation keeps what it did when an allocation fails") {

@@ -37,6 +37,7 @@ TEST_CASE("NULL handles and results are refused") {
   RequireArgumentError(krafla_model_open_path(nullptr, nullptr, "x", 1, nullptr));
   RequireArgumentError(krafla_model_open_memory(nullptr, nullptr, "x", 1, nullptr));
   RequireArgumentError(krafla_model_open_reader(nullptr, nullptr, nullptr, nullptr));
+  RequireArgumentError(krafla_model_open_fd(nullptr, nullptr, 0, 0, 0, nullptr));
   RequireArgumentError(krafla_model_get_info(model.get(), nullptr));
   RequireArgumentError(krafla_model_get_info(nullptr, nullptr));
   RequireArgumentError(krafla_model_get_end_ids(nullptr, &ids, &n));
@@ -207,6 +208,7 @@ TEST_CASE("files that are none give an error that names them") {
   const std::string with_nul("/tmp\0/x", 7);
   REQUIRE(krafla_model_open_path(&model, nullptr, with_nul.data(), with_nul.size(), nullptr) < 0);
   REQUIRE(krafla_model_open_path(&model, nullptr, nullptr, 5, nullptr) == KRAFLA_E_ARGUMENT);
+  REQUIRE(krafla_model_open_fd(&model, nullptr, -1, 0, 0, nullptr) < 0);
   REQUIRE(model == nullptr);
 }
 
