@@ -181,8 +181,12 @@ TEST_CASE("one session hammered by several threads: each call is done or refused
   }
   for (std::thread& thread : threads) thread.join();
   REQUIRE(unexpected == 0);
-  krafla_session_truncate(session.get(), 0);  // takes up a cancel that came last
-  REQUIRE(krafla_session_edit(session.get(), kPrompt.data(), kPrompt.size(), nullptr) == KRAFLA_OK);
+  const auto edit = [&] {
+    return krafla_session_edit(session.get(), kPrompt.data(), kPrompt.size(), nullptr);
+  };
+  int32_t code = edit();
+  if (code == KRAFLA_E_CANCELLED) code = edit();  // the first one took up a cancel that came last
+  REQUIRE(code == KRAFLA_OK);
   REQUIRE(Logits(session.get()) == LogitsOf(model.get()));
 }
 

@@ -37,7 +37,6 @@ class ExitCodes(unittest.TestCase):
         self.refused(2, "ml_bench", model, "-p", "12,x", says=('"x"', "want"))
         self.refused(2, "ml_eval", "logits", model, "--ids", "1,,2", "--out", FOLDER / "f", says="want")
         self.refused(2, "ml_eval", "logits", model, "--ids", "1,99999", "--out", FOLDER / "f", says="99999")
-        self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--wtype", "q4a", says="not supported")
         self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--wtype", "z9", says=("z9", "want"))
         self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--q8", "v,w", says=('"w"', "want"))
         self.refused(2, "ml_convert", "gguf", model, FOLDER / "none" / "x.mlb", says="folder")
