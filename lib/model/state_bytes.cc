@@ -1,7 +1,7 @@
 // A state's memory as bytes, for saved sessions: whole pages as they are, of the last one only the
 // positions that are filled (what lies behind them is undefined memory), then A. A quantised last
-// page is written whole, the rest of it zeros; the open companions of the first and last page
-// follow the pages.
+// page is written whole, the rest of it zeros; the open companions of the first page and of a last
+// one that is not full follow the pages.
 #include <algorithm>
 #include <cstring>
 #include <vector>
@@ -58,6 +58,19 @@ std::vector<std::byte> FilledOpen(const KvShape& shape, const std::byte* open, s
   return copy;
 }
 
+// The pages whose open companions are written. A full last page needs none to go on from, and after
+// a cut to its end it has none.
+struct SavedOpen {
+  explicit SavedOpen(int64_t length) {
+    if (length > 0) pages[n++] = 0;
+    if (length > kPage && length % kPage != 0) pages[n++] = static_cast<size_t>(length / kPage);
+  }
+  const size_t* begin() const { return pages; }
+  const size_t* end() const { return pages + n; }
+  size_t pages[2] = {};
+  size_t n = 0;
+};
+
 // Positions of page i that `length` positions fill.
 size_t Filled(int64_t length, size_t i) {
   return static_cast<size_t>(std::min(length - static_cast<int64_t>(i) * kPage, kPage));
@@ -70,7 +83,7 @@ uint64_t State::saved_bytes(int64_t length) const {
   const auto rest = static_cast<uint64_t>(length % kPage);
   const auto pages = static_cast<uint64_t>(PagesFor(length));
   if (shape_.quantised()) {
-    return pages * shape_.page_bytes() + std::min<uint64_t>(pages, 2) * shape_.open_bytes() +
+    return pages * shape_.page_bytes() + SavedOpen(length).n * shape_.open_bytes() +
            copies_[0].size();
   }
   return full * shape_.page_bytes() + shape_.page_bytes() / kPagePositions * rest +
@@ -78,8 +91,7 @@ uint64_t State::saved_bytes(int64_t length) const {
 }
 
 Status State::SaveOpen(int64_t length, ByteSink& out) const {
-  const auto last = static_cast<size_t>(PagesFor(length)) - 1;
-  for (size_t i = 0; i <= last; i += std::max<size_t>(last, 1)) {
+  for (const size_t i : SavedOpen(length)) {
     const std::vector<std::byte> open = FilledOpen(shape_, open_[i]->data, Filled(length, i));
     KRAFLA_RETURN_IF_ERROR(out.Write(open.data(), open.size()));
   }
@@ -87,8 +99,7 @@ Status State::SaveOpen(int64_t length, ByteSink& out) const {
 }
 
 Status State::LoadOpen(int64_t length, ByteSource& in) {
-  const auto last = static_cast<size_t>(PagesFor(length)) - 1;
-  for (size_t i = 0; i <= last; i += std::max<size_t>(last, 1)) {
+  for (const size_t i : SavedOpen(length)) {
     open_[i] = open_pool_->Take();  // Prepare has made room
     KRAFLA_RETURN_IF_ERROR(in.Read(open_[i]->data, shape_.open_bytes()));
   }
@@ -110,7 +121,7 @@ Status State::Save(int64_t length, ByteSink& out) const {
       KRAFLA_RETURN_IF_ERROR(ForFilled(shape_, pages_[last]->data, n, write));
     }
   }
-  if (shape_.quantised() && length > 0) KRAFLA_RETURN_IF_ERROR(SaveOpen(length, out));
+  if (shape_.quantised()) KRAFLA_RETURN_IF_ERROR(SaveOpen(length, out));
   return out.Write(copies_[current_].data(), copies_[current_].size());
 }
 
@@ -125,7 +136,7 @@ Status State::Load(int64_t length, ByteSource& in) {
     const auto read = [&in](std::byte* data, size_t m) { return in.Read(data, m); };
     KRAFLA_RETURN_IF_ERROR(ForFilled(shape_, pages_[last]->data, Filled(length, last), read));
   }
-  if (shape_.quantised() && length > 0) KRAFLA_RETURN_IF_ERROR(LoadOpen(length, in));
+  if (shape_.quantised()) KRAFLA_RETURN_IF_ERROR(LoadOpen(length, in));
   return in.Read(copies_[current_].data(), copies_[current_].size());
 }
 

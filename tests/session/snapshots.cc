@@ -3,6 +3,7 @@
 #include "lib/session/snapshots.h"
 
 #include "tests/session/fixture.h"
+#include "tests/session/saved.h"
 
 namespace krafla {
 namespace {
@@ -195,6 +196,31 @@ TEST_CASE("snapshots stay under their budget over 1,000 turns") {
   CHECK(chat.session->snapshots().size() >= 4);
   const std::vector<int32_t> text(chat.session->ids().begin(), chat.session->ids().end());
   CHECK(SameBits(chat.session->logits(), chat.Cold(text)));
+}
+
+TEST_CASE("a cut to a copy at a page's end can be saved") {
+  const auto model = OpenTiny("qwen3_5", Format::kF32, MakeRuntime(1));
+  SessionOptions options;
+  options.kv = KvType::kQ8;
+  options.context = 200;
+  const auto ids = Ids(120, 3, model->config().n_vocab);
+  const std::span<const int32_t> all(ids);
+  const auto session = NewSession(model, options);
+  REQUIRE(session->Append(all.first(64), {}).ok());
+  REQUIRE(session->Append(all.subspan(64, 56), {}).ok());
+  CutReport report;
+  REQUIRE(session->Truncate(64, &report).ok());
+  CHECK(report.recomputed == 0);
+  const std::string bytes = SavedBytes(*session, true);
+  const auto restored = NewSession(model, options);
+  REQUIRE(restored->Restore(*OpenMemory(bytes.data(), bytes.size()), false, {}, nullptr).ok());
+  const auto cold = NewSession(model, options);
+  REQUIRE(cold->Append(all, {}).ok());
+  REQUIRE(restored->Append(all.subspan(64), {}).ok());
+  CHECK(SameBits(restored->logits(), cold->logits()));
+  REQUIRE(restored->Truncate(60, nullptr).ok());
+  REQUIRE(restored->Append(all.subspan(60), {}).ok());
+  CHECK(SameBits(restored->logits(), cold->logits()));
 }
 
 }  // namespace
