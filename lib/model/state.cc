@@ -10,12 +10,9 @@ namespace krafla {
 namespace {
 
 struct KvBits {
-  KvType type;
   size_t k, v;
 };
-constexpr KvBits kKvBits[] = {{KvType::kF32, 32, 32}, {KvType::kF16, 16, 16},
-                              {KvType::kQ8, 8, 8},    {KvType::kK8V4, 8, 4},
-                              {KvType::kK6V6, 6, 6},  {KvType::kK4V4, 4, 4}};
+constexpr KvBits kKvBits[] = {{32, 32}, {16, 16}, {8, 8}, {8, 4}, {6, 6}, {4, 4}};  // by KvType
 
 // Open companions that a state needs besides those that a pass takes: of the first page, of the
 // last committed one, and of the last one that the step has written.
@@ -24,6 +21,16 @@ constexpr int64_t kOpenKept = 3;
 // Open companions of a state whose passes have `batch` rows.
 int64_t OpenPages(int64_t context, int64_t batch) {
   return std::min(PagesFor(batch) + 1, PagesFor(context)) + kOpenKept;
+}
+
+bool IsShared(const Page& page) { return page.refs.load(std::memory_order_acquire) > 1; }
+
+// A page that is shared becomes a copy of the pool's, which has a free one.
+void MakeOwn(Page*& page, PagePool& pool, uint64_t bytes) {
+  if (!IsShared(*page)) return;
+  Page* own = pool.Take();
+  std::memcpy(own->data, page->data, bytes);
+  PagePool::Release(std::exchange(page, own));
 }
 
 }  // namespace
@@ -193,8 +200,7 @@ void State::CloseBetween(size_t begin, size_t end) {
 
 size_t State::OwnOpen() const {
   const auto own = [this](const Page* page) {
-    return page != nullptr && page->pool == open_pool_ &&
-           page->refs.load(std::memory_order_acquire) == 1;
+    return page != nullptr && page->pool == open_pool_ && !IsShared(*page);
   };
   if (open_.empty()) return 0;
   return size_t{own(open_.front())} + size_t{open_.size() > 1 && own(open_.back())};
@@ -206,7 +212,7 @@ Status State::Prepare(int64_t position, int64_t n) {
   const auto end = static_cast<size_t>(PagesFor(position + n));
   size_t needed = 0;
   for (size_t i = first; i < end; ++i) {
-    needed += i >= pages_.size() || pages_[i]->refs.load(std::memory_order_acquire) > 1;
+    needed += i >= pages_.size() || IsShared(*pages_[i]);
   }
   const auto most = static_cast<size_t>(PagesFor(context_));
   KRAFLA_RETURN_IF_ERROR(pool_->Grow(*memory_, needed, most));
@@ -219,10 +225,8 @@ Status State::Prepare(int64_t position, int64_t n) {
     if (i >= pages_.size()) {
       pages_.push_back(pool_->Take());
       if (open_pool_ != nullptr) open_.push_back(nullptr);
-    } else if (pages_[i]->refs.load(std::memory_order_acquire) > 1) {
-      Page* own = pool_->Take();
-      std::memcpy(own->data, pages_[i]->data, shape_.page_bytes());
-      PagePool::Release(std::exchange(pages_[i], own));
+    } else {
+      MakeOwn(pages_[i], *pool_, shape_.page_bytes());
     }
   }
   return OkStatus();
@@ -235,10 +239,8 @@ void State::BeginPass(int64_t position, int64_t n) {
   for (size_t i = static_cast<size_t>(position) / kPagePositions; i < end; ++i) {
     if (open_[i] == nullptr) {
       open_[i] = open_pool_->Take();
-    } else if (open_[i]->refs.load(std::memory_order_acquire) > 1) {
-      Page* own = open_pool_->Take();
-      std::memcpy(own->data, open_[i]->data, shape_.open_bytes());
-      PagePool::Release(std::exchange(open_[i], own));
+    } else {
+      MakeOwn(open_[i], *open_pool_, shape_.open_bytes());
     }
   }
 }
