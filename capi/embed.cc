@@ -69,8 +69,7 @@ extern "C" int32_t krafla_session_embed(krafla_session* session, const int32_t* 
     };
     const int64_t before = session->session->length();
     KRAFLA_RETURN_IF_ERROR(session->session->Append(span, append));
-    session->reused = before;
-    session->recomputed = 0;
+    session->NoteAppend(before);
     pool.Write(given.normalize != 0, out);
     return OkStatus();
   });

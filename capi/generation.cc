@@ -173,8 +173,7 @@ void Generation::Abandon() {
 
 void Generation::Finish(int32_t how) {
   result_.finish = how;
-  session_->reused = before_;
-  session_->recomputed = 0;
+  session_->NoteAppend(before_);
   if (!text_) return;
   const std::string_view rest = text_->Finish();
   if (!rest.empty()) Tell(-1, rest);

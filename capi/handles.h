@@ -95,11 +95,12 @@ struct krafla_rendered {
 struct krafla_session {
   krafla_session();
   ~krafla_session();  // stops the worker first
+  // After an append to `before` positions: all of them were kept, none was read again.
+  void NoteAppend(int64_t before) { kept = {session->length(), before, 0}; }
   std::shared_ptr<krafla::capi::SharedModel> shared;
   std::unique_ptr<krafla::Session> session;
   mutable std::atomic<bool> busy{false};
-  int64_t reused = 0;
-  int64_t recomputed = 0;
+  krafla::CutReport kept;  // what krafla_session_info tells of the last append, cut or restore
   std::unique_ptr<krafla::capi::Generation> generation;         // begun in slices
   krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;  // of the last generation
   std::mutex worker_mutex;

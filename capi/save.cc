@@ -75,11 +75,7 @@ Status Restore(krafla_session* session, const FileSource& in,
   append.user = given.user;
   SessionUse use(session);
   KRAFLA_RETURN_IF_ERROR(use.status());
-  CutReport report;
-  KRAFLA_RETURN_IF_ERROR(session->session->Restore(in, given.replay != 0, append, &report));
-  session->reused = report.reused;
-  session->recomputed = report.recomputed;
-  return OkStatus();
+  return session->session->Restore(in, given.replay != 0, append, &session->kept);
 }
 
 }  // namespace

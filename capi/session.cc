@@ -47,12 +47,6 @@ StatusOr<AppendOptions> ReadAppendOptions(const krafla_append_options* options) 
 
 namespace {
 
-// What an append leaves in krafla_session_info: everything before it was reused.
-void NoteAppend(krafla_session* session, int64_t before) {
-  session->reused = before;
-  session->recomputed = 0;
-}
-
 // Checks what the caller gave and hands it to `read`: Session::Append or Session::Begin.
 Status Read(krafla_session* session, const int32_t* ids, size_t n,
             const krafla_append_options* options,
@@ -64,7 +58,7 @@ Status Read(krafla_session* session, const int32_t* ids, size_t n,
   KRAFLA_RETURN_IF_ERROR(use.status());
   const int64_t before = session->session->length();
   KRAFLA_RETURN_IF_ERROR((session->session.get()->*read)(span, inner));
-  NoteAppend(session, before);
+  session->NoteAppend(before);
   return OkStatus();
 }
 
@@ -104,8 +98,8 @@ int32_t krafla_session_get_info(const krafla_session* session, krafla_session_in
     krafla_session_info filled{};
     filled.length = session->session->length();
     filled.context = session->session->context();
-    filled.reused = session->reused;
-    filled.recomputed = session->recomputed;
+    filled.reused = session->kept.reused;
+    filled.recomputed = session->kept.recomputed;
     filled.kv_bytes = session->session->kv_bytes();
     capi::WriteInfo(filled, info);
     return OkStatus();
@@ -218,7 +212,7 @@ int32_t krafla_session_append_batch(krafla_session* const* sessions, const int32
     }
     KRAFLA_RETURN_IF_ERROR(Session::AppendBatch(inner, spans));
     for (size_t i = 0; i < n_sessions; ++i) {
-      NoteAppend(sessions[i], sessions[i]->session->length() - static_cast<int64_t>(n_ids[i]));
+      sessions[i]->NoteAppend(sessions[i]->session->length() - static_cast<int64_t>(n_ids[i]));
     }
     return OkStatus();
   });
@@ -229,11 +223,7 @@ int32_t krafla_session_truncate(krafla_session* session, int64_t length) {
     KRAFLA_CHECK_POINTER(session);
     SessionUse use(session);
     KRAFLA_RETURN_IF_ERROR(use.status());
-    CutReport report;
-    KRAFLA_RETURN_IF_ERROR(session->session->Truncate(length, &report));
-    session->reused = report.reused;
-    session->recomputed = report.recomputed;
-    return OkStatus();
+    return session->session->Truncate(length, &session->kept);
   });
 }
 
@@ -245,11 +235,7 @@ int32_t krafla_session_edit(krafla_session* session, const int32_t* ids, size_t 
     KRAFLA_ASSIGN_OR_RETURN(const AppendOptions inner, ReadAppendOptions(options));
     SessionUse use(session);
     KRAFLA_RETURN_IF_ERROR(use.status());
-    CutReport report;
-    KRAFLA_RETURN_IF_ERROR(session->session->Edit(span, inner, &report));
-    session->reused = report.reused;
-    session->recomputed = report.recomputed;
-    return OkStatus();
+    return session->session->Edit(span, inner, &session->kept);
   });
 }
 
@@ -262,7 +248,7 @@ int32_t krafla_session_fork(krafla_session** out, const krafla_session* session)
     auto fork = std::make_unique<krafla_session>();
     fork->shared = session->shared;
     KRAFLA_ASSIGN_OR_RETURN(fork->session, session->session->Fork(0));
-    fork->reused = fork->session->length();
+    fork->NoteAppend(fork->session->length());
     *out = fork.release();
     return OkStatus();
   });

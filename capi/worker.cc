@@ -50,8 +50,7 @@ Status Worker::Work() {
   };
   const int64_t before = session_->session->length();
   KRAFLA_RETURN_IF_ERROR(session_->session->Append(ids_, options));
-  session_->reused = before;
-  session_->recomputed = 0;
+  session_->NoteAppend(before);
   if (!ids_.empty()) {
     const auto n = static_cast<int64_t>(ids_.size());
     OnProgress(n, n);
