@@ -3,6 +3,7 @@
 // which queries share a call, and whether blocks are spread over threads, changes nothing.
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 
 #include "kernels/kernels.h"
 #include "lib/model/blocks.h"
@@ -14,39 +15,27 @@ constexpr size_t kPagesPerBlock = kAttendPositions / kPagePositions;
 
 constexpr size_t kMaxHeadDim = 1024;
 
-void AttendKeys(size_t bits, const AttendArgs& args) {
-  switch (bits) {
-    case 32:
-      return kernels::attend_keys_f32(args);
-    case 16:
-      return kernels::attend_keys_f16(args);
-    case 8:
-      return kernels::attend_keys_q8(args);
-    case 6:
-      return kernels::attend_keys_q6(args);
-    default:
-      return kernels::attend_keys_q4(args);
-  }
-}
+struct AttendKernels {
+  size_t bits;
+  void (*keys)(const AttendArgs&);
+  void (*values)(const AttendArgs&);
+};
+constexpr AttendKernels kAttend[] = {
+    {32, kernels::attend_keys_f32, kernels::attend_values_f32},
+    {16, kernels::attend_keys_f16, kernels::attend_values_f16},
+    {8, kernels::attend_keys_q8, kernels::attend_values_q8},
+    {6, kernels::attend_keys_q6, kernels::attend_values_q6},
+    {4, kernels::attend_keys_q4, kernels::attend_values_q4},
+};
 
-void AttendValues(size_t bits, const AttendArgs& args) {
-  switch (bits) {
-    case 32:
-      return kernels::attend_values_f32(args);
-    case 16:
-      return kernels::attend_values_f16(args);
-    case 8:
-      return kernels::attend_values_q8(args);
-    case 6:
-      return kernels::attend_values_q6(args);
-    default:
-      return kernels::attend_values_q4(args);
-  }
+const AttendKernels& KernelsOf(size_t bits) {  // bits is one of KvShape's
+  return *std::find_if(std::begin(kAttend), std::end(kAttend) - 1,
+                       [bits](const AttendKernels& k) { return k.bits == bits; });
 }
 
 void AttendBlock(const KvShape& shape, const AttendArgs& args) {
-  AttendKeys(shape.k_bits(), args);
-  AttendValues(shape.v_bits(), args);
+  KernelsOf(shape.k_bits()).keys(args);
+  KernelsOf(shape.v_bits()).values(args);
 }
 
 // The last step of a query: the division, and for values that are stored rotated, back.
