@@ -5,6 +5,7 @@
 #include <string>
 
 #include "capi/structs.h"
+#include "lib/base/duration.h"
 #include "lib/base/utf8.h"
 #include "lib/sampler/logprobs.h"
 
@@ -101,8 +102,7 @@ Status Generation::CheckLogits() const {
 StatusOr<bool> Generation::Step(int64_t max_us) {
   Busy busy(sampler_->busy);
   KRAFLA_RETURN_IF_ERROR(busy.status());
-  constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1000000;
-  const auto deadline = Clock::now() + std::chrono::microseconds(std::min(max_us, kYear));
+  const auto deadline = Clock::now() + AtMostAYear(max_us);
   bool worked = false;  // each slice does something, however short it is
   while (result_.finish == 0) {
     if (!reading_) {

@@ -1,12 +1,12 @@
 // See worker.h.
 #include "capi/worker.h"
 
-#include <chrono>
 #include <cstring>
 #include <utility>
 
 #include "capi/generation.h"
 #include "capi/guard.h"
+#include "lib/base/duration.h"
 
 namespace krafla::capi {
 
@@ -131,9 +131,7 @@ bool Worker::Poll(krafla_event* event, int64_t wait_us) {
   if (wait_us < 0) {
     changed_.wait(lock, any);
   } else {
-    constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1000000;
-    const auto most = std::chrono::microseconds(std::min(wait_us, kYear));
-    if (!changed_.wait_for(lock, most, any)) return false;
+    if (!changed_.wait_for(lock, AtMostAYear(wait_us), any)) return false;
   }
   if (!items_.empty()) {
     current_ = std::move(items_.front());

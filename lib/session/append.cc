@@ -1,7 +1,7 @@
 // Appending tokens: at once, in slices, and for several sessions in one pass.
 #include <algorithm>
-#include <chrono>
 
+#include "lib/base/duration.h"
 #include "lib/session/job.h"
 #include "lib/session/session.h"
 
@@ -24,8 +24,7 @@ StatusOr<bool> Session::Step(int64_t max_us) {
   Driver::Pause pause;
   pause.each_item = max_us == 0;
   if (max_us > 0) {
-    constexpr int64_t kYear = int64_t{365} * 24 * 3600 * 1000000;
-    pause.deadline = Driver::Clock::now() + std::chrono::microseconds(std::min(max_us, kYear));
+    pause.deadline = Driver::Clock::now() + AtMostAYear(max_us);
   }
   KRAFLA_ASSIGN_OR_RETURN(const bool done, job_->Run(pause));
   if (done) job_->Commit();
