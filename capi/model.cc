@@ -6,6 +6,7 @@
 #include "capi/structs.h"
 #include "lib/file/mlb.h"
 #include "lib/file/source.h"
+#include "lib/weights/load.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
 using capi::Guard;
@@ -35,9 +36,8 @@ StatusOr<std::shared_ptr<Runtime>> RuntimeOf(krafla_runtime* runtime) {
   return Runtime::Create(RuntimeOptions{});
 }
 
-Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<FileSource> source,
-                  const krafla_model_options& options) {
-  KRAFLA_ASSIGN_OR_RETURN(std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
+Status OpenSource(krafla_model** out, const std::shared_ptr<Runtime>& owner,
+                  std::unique_ptr<FileSource> source, const krafla_model_options& options) {
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
   auto shared = std::make_shared<capi::SharedModel>();
   KRAFLA_ASSIGN_OR_RETURN(shared->model,
@@ -61,15 +61,26 @@ Status OpenSource(krafla_model** out, krafla_runtime* runtime, std::unique_ptr<F
   return OkStatus();
 }
 
-Status CheckLoad(int32_t load) {
-  if (load == KRAFLA_LOAD_MAP || load == KRAFLA_LOAD_READ) return OkStatus();
-  return ArgumentError(
-      "krafla_model_options: load: got {}, want KRAFLA_LOAD_MAP or KRAFLA_LOAD_READ", load);
+StatusOr<Load> ToLoad(int32_t load) {
+  switch (load) {
+    case KRAFLA_LOAD_MAP:
+      return Load::kMap;
+    case KRAFLA_LOAD_READ:
+      return Load::kRead;
+    case KRAFLA_LOAD_AUTO:
+      return Load::kAuto;
+    default:
+      return ArgumentError(
+          "krafla_model_options: load: got {}, want KRAFLA_LOAD_MAP (0) to KRAFLA_LOAD_AUTO (2)",
+          load);
+  }
 }
 
-StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load) {
-  KRAFLA_RETURN_IF_ERROR(CheckLoad(load));
-  return load == KRAFLA_LOAD_MAP ? OpenMapped(path) : OpenForReading(path);
+StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load,
+                                               const Memory& memory) {
+  KRAFLA_ASSIGN_OR_RETURN(const Load wanted, ToLoad(load));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenForReading(path));
+  return IsMapped(wanted, source->size(), memory) ? OpenMapped(path) : std::move(source);
 }
 
 StatusOr<SessionOptions> SessionOptionsOf(const krafla_session_options* options) {
@@ -149,8 +160,10 @@ int32_t krafla_model_open_path(krafla_model** out, krafla_runtime* runtime, cons
     KRAFLA_ASSIGN_OR_RETURN(std::string_view name, capi::ReadString(path, path_length, "path"));
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
-    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, SourceOf(name, given.load));
-    return OpenSource(out, runtime, std::move(source), given);
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
+                            SourceOf(name, given.load, owner->memory()));
+    return OpenSource(out, owner, std::move(source), given);
   });
 }
 
@@ -161,10 +174,14 @@ int32_t krafla_model_open_fd(krafla_model** out, krafla_runtime* runtime, int32_
     KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
-    KRAFLA_RETURN_IF_ERROR(CheckLoad(given.load));
+    KRAFLA_ASSIGN_OR_RETURN(const Load load, ToLoad(given.load));
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
-                            OpenDescriptor(fd, offset, size, given.load == KRAFLA_LOAD_MAP));
-    return OpenSource(out, runtime, std::move(source), given);
+                            OpenDescriptor(fd, offset, size, false));
+    if (IsMapped(load, source->size(), owner->memory())) {
+      KRAFLA_ASSIGN_OR_RETURN(source, OpenDescriptor(fd, offset, size, true));
+    }
+    return OpenSource(out, owner, std::move(source), given);
   });
 }
 
@@ -176,7 +193,8 @@ int32_t krafla_model_open_memory(krafla_model** out, krafla_runtime* runtime, co
     KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
-    return OpenSource(out, runtime, OpenMemory(data, size), given);
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
+    return OpenSource(out, owner, OpenMemory(data, size), given);
   });
 }
 
@@ -193,7 +211,8 @@ int32_t krafla_model_open_reader(krafla_model** out, krafla_runtime* runtime,
     }
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
-    return OpenSource(out, runtime, OpenCallback(host.read, host.user, host.size), given);
+    KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
+    return OpenSource(out, owner, OpenCallback(host.read, host.user, host.size), given);
   });
 }
 
@@ -278,7 +297,8 @@ int32_t krafla_plan_path(krafla_plan* plan, const char* path, size_t path_length
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(model_options, "krafla_model_options", &given));
     KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, SessionOptionsOf(session_options));
-    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, SourceOf(name, given.load));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
+                            SourceOf(name, given.load, Memory({}, kNoBudget)));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
     KRAFLA_ASSIGN_OR_RETURN(const Config config, ConfigFromMetadata(*file));
     KRAFLA_ASSIGN_OR_RETURN(const SessionPlan session,

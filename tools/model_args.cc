@@ -50,9 +50,10 @@ void AddKv(CLI::App& app, const char* flag, std::string* kv, const char* standar
 }
 
 void AddLoad(CLI::App& app, ModelArgs* args) {
-  AddChoice(app, "--load", &args->load, {"map", "read"}, {},
-            "Use the weights where they lie in the file, or copy them into memory in large pages: "
-            "slower to start, faster after that on many machines (default map)");
+  AddChoice(app, "--load", &args->load, {"auto", "map", "read"}, {},
+            "Use the weights where they lie in the file, or copy them into memory in large pages, "
+            "from which they are read faster (auto: the copy, where it takes at most half of the "
+            "memory that is left)");
 }
 
 ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime) {
@@ -66,7 +67,9 @@ ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime) {
 
 ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPtr* model) {
   krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
-  options.load = args.load == "read" ? KRAFLA_LOAD_READ : KRAFLA_LOAD_MAP;
+  options.load = args.load == "map"    ? KRAFLA_LOAD_MAP
+                 : args.load == "read" ? KRAFLA_LOAD_READ
+                                       : KRAFLA_LOAD_AUTO;
   options.progress = StopWhenInterrupted;
   const int32_t code = Create(model, krafla_model_open_path, const_cast<krafla_runtime*>(runtime),
                               args.model.data(), args.model.size(), &options);

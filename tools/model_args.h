@@ -18,7 +18,7 @@ struct ModelArgs {
   std::string model;      // path of a .mlb
   std::string tokenizer;  // path of a .mlt that overrides the model's own; "": none
   std::string kv;         // "f16", "f32"
-  std::string load;       // "map", "read"; "": map
+  std::string load;       // "auto", "map", "read"; "": auto
   int64_t threads = 0;
   int64_t batch = 0;
   int64_t context = 0;

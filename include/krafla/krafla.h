@@ -137,8 +137,11 @@ KRAFLA_API int32_t krafla_runtime_get_info(const krafla_runtime *runtime,
 /* --- model --- */
 
 enum {
-  KRAFLA_LOAD_MAP = 0, /* use the file in place; it must not be truncated while it is open */
-  KRAFLA_LOAD_READ = 1 /* copy the weights into the runtime's memory: the file may change then */
+  KRAFLA_LOAD_MAP = 0,  /* use the file in place; it must not be truncated while it is open */
+  KRAFLA_LOAD_READ = 1, /* copy the weights into the runtime's memory: the file may change then */
+  /* READ where the system gives large pages, from which products are faster, and the copy takes at
+   * most half of the memory and budget that are left; else MAP. since 1 */
+  KRAFLA_LOAD_AUTO = 2
 };
 
 typedef struct krafla_model_options {

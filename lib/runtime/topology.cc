@@ -225,4 +225,11 @@ uint64_t AvailableMemory(const std::string& root) {
   return available;
 }
 
+bool GivesLargePages(const std::string& root) {
+  // "always [madvise] never", the choice in brackets.
+  const std::optional<std::string> text =
+      ReadText(root + "/sys/kernel/mm/transparent_hugepage/enabled");
+  return text && text->find("[never]") == std::string::npos;
+}
+
 }  // namespace krafla

@@ -32,6 +32,9 @@ int32_t UsableCores(const std::string& root, std::span<const int> allowed);
 // unknown.
 uint64_t AvailableMemory(const std::string& root);
 
+// Whether large buffers may get large pages (2 MiB on x86-64) when they ask for them.
+bool GivesLargePages(const std::string& root);
+
 }  // namespace krafla
 
 #endif  // KRAFLA_LIB_RUNTIME_TOPOLOGY_H_

@@ -72,7 +72,7 @@ TEST_CASE("a model inside of another file is opened by its handle, mapped and re
     REQUIRE(std::fwrite(bytes.data(), 1, bytes.size(), pak) == bytes.size());
     REQUIRE(std::fwrite("behind", 1, 6, pak) == 6);
     REQUIRE(std::fflush(pak) == 0);
-    for (const int32_t load : {KRAFLA_LOAD_MAP, KRAFLA_LOAD_READ}) {
+    for (const int32_t load : {KRAFLA_LOAD_MAP, KRAFLA_LOAD_READ, KRAFLA_LOAD_AUTO}) {
       krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
       options.load = load;
       krafla_model* raw = nullptr;
@@ -96,6 +96,39 @@ TEST_CASE("a model inside of another file is opened by its handle, mapped and re
     REQUIRE(refused == nullptr);
     std::fclose(pak);
   }
+}
+
+TEST_CASE("an automatic load copies only what takes at most half of the budget") {
+  const std::string& path = TinyModelPath();
+  const auto weights_read = [&](int32_t load, uint64_t budget) -> std::pair<int32_t, uint64_t> {
+    krafla_runtime_options runtime_options = KRAFLA_RUNTIME_OPTIONS_INIT;
+    runtime_options.has_budget = 1;
+    runtime_options.budget = budget;
+    krafla_runtime* raw_runtime = nullptr;
+    REQUIRE(krafla_runtime_create(&raw_runtime, &runtime_options) == KRAFLA_OK);
+    RuntimeHandle runtime(raw_runtime);
+    krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+    options.load = load;
+    krafla_model* raw = nullptr;
+    const int32_t code =
+        krafla_model_open_path(&raw, runtime.get(), path.data(), path.size(), &options);
+    ModelHandle model(raw);
+    krafla_runtime_info info{};
+    info.struct_size = sizeof(info);
+    REQUIRE(krafla_runtime_get_info(runtime.get(), &info) == KRAFLA_OK);
+    return {code, info.used_bytes};
+  };
+  const auto file = static_cast<uint64_t>(std::filesystem::file_size(path));
+  const auto [read_code, read_bytes] = weights_read(KRAFLA_LOAD_READ, 2 * file);
+  REQUIRE(read_code == KRAFLA_OK);
+  REQUIRE(read_bytes > 0);
+  const auto [auto_code, auto_bytes] = weights_read(KRAFLA_LOAD_AUTO, 2 * file);
+  REQUIRE(auto_code == KRAFLA_OK);
+  REQUIRE((auto_bytes == read_bytes || auto_bytes == 0));  // 0: this system has no large pages
+  REQUIRE(weights_read(KRAFLA_LOAD_AUTO, 2 * file - 1) ==
+          std::pair(int32_t{KRAFLA_OK}, uint64_t{0}));
+  REQUIRE(weights_read(KRAFLA_LOAD_AUTO, 0) == std::pair(int32_t{KRAFLA_OK}, uint64_t{0}));
+  REQUIRE(weights_read(KRAFLA_LOAD_READ, 0).first == KRAFLA_E_BUDGET);
 }
 
 TEST_CASE("a load that is cancelled ends at once and leaves nothing") {

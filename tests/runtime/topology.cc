@@ -150,6 +150,18 @@ TEST_CASE("memory that the system and the group have left") {
   REQUIRE(AvailableMemory(machine.root()) == 0);
 }
 
+TEST_CASE("large pages are given where the system does not forbid them") {
+  Machine machine;
+  REQUIRE(!GivesLargePages(machine.root()));
+  const std::string file = "/sys/kernel/mm/transparent_hugepage/enabled";
+  machine.Write(file, "always [madvise] never");
+  REQUIRE(GivesLargePages(machine.root()));
+  machine.Write(file, "[always] madvise never");
+  REQUIRE(GivesLargePages(machine.root()));
+  machine.Write(file, "always madvise [never]");
+  REQUIRE(!GivesLargePages(machine.root()));
+}
+
 TEST_CASE("this machine") {
   const std::vector<int> cpus = AllowedCpus();
   REQUIRE(!cpus.empty());

@@ -86,15 +86,16 @@ class Sampler:
 class Model:
     """An open .mlb file, shared by any number of sessions and threads.
 
-    load: "map" uses the file in place, "read" copies the weights. threads: 0 for one a physical core.
+    load: "map" uses the file in place, "read" copies the weights, "auto" copies where large pages make
+    that faster and it takes at most half of the memory that is left. threads: 0 for one a physical core.
     budget: bytes that everything made from it may take together. progress(done, total) in bytes may
     raise to stop. Raises NotFound, ModelError, FileAccessError, BudgetError, UnsupportedError.
     """
 
-    def __init__(self, path: str | os.PathLike[str], *, load: str = "map", threads: int = 0,
+    def __init__(self, path: str | os.PathLike[str], *, load: str = "auto", threads: int = 0,
                  budget: int | None = None, progress: Progress | None = None) -> None:
-        read = _choose("load", load, {"map": 0, "read": 1}) == 1
-        self._opened: _krafla.Model | None = _krafla.Model(os.fspath(path), read, threads, budget,
+        chosen = _choose("load", load, {"map": 0, "read": 1, "auto": 2})
+        self._opened: _krafla.Model | None = _krafla.Model(os.fspath(path), chosen, threads, budget,
                                                            progress)
         self._text: _krafla.Tokenizer | None = None
 

@@ -27,7 +27,7 @@ struct Progress {
   }
 };
 
-krafla::Model Open(const std::string& path, bool read, int32_t threads,
+krafla::Model Open(const std::string& path, int32_t load, int32_t threads,
                    std::optional<uint64_t> budget, py::object progress) {
   Progress call{std::move(progress), nullptr};
   std::optional<krafla::Model> model;
@@ -39,7 +39,7 @@ krafla::Model Open(const std::string& path, bool read, int32_t threads,
     runtime_options.budget = budget.value_or(0);
     krafla::Runtime runtime(runtime_options);
     krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
-    options.load = read ? KRAFLA_LOAD_READ : KRAFLA_LOAD_MAP;
+    options.load = load;
     options.progress = Progress::Call;
     options.user = &call;
     model.emplace(krafla::Model::Open(path, &runtime, options));
@@ -117,7 +117,7 @@ void AddStage(krafla::Sampler& sampler, const std::string& stage, const py::kwar
 void BindModel(py::module_& module) {
   const py::call_guard<py::gil_scoped_release> release;
   py::class_<krafla::Model, std::shared_ptr<krafla::Model>>(module, "Model")
-      .def(py::init(&Open), py::arg("path"), py::arg("read"), py::arg("threads"), py::arg("budget"),
+      .def(py::init(&Open), py::arg("path"), py::arg("load"), py::arg("threads"), py::arg("budget"),
            py::arg("progress"))
       .def("info", &Info)
       .def("metadata", &Metadata)
