@@ -6,25 +6,28 @@
 #include <cstddef>
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "lib/base/status.h"
+#include "lib/file/native_file.h"
 
 namespace krafla {
 
 class WorkFile {
  public:
-  // The name is gone afterwards: the space is free again when this object is, or its process.
+  // The name is gone afterwards, or (Windows) when this object is; so is then the space.
   static StatusOr<std::unique_ptr<WorkFile>> Take(const std::string& path);
-  ~WorkFile();
   WorkFile(const WorkFile&) = delete;
   WorkFile& operator=(const WorkFile&) = delete;
 
-  std::byte* data() const { return data_; }
+  std::byte* data() const { return mapping_.data(); }
   size_t size() const { return size_; }
 
  private:
-  WorkFile(std::byte* data, size_t size) : data_(data), size_(size) {}
-  std::byte* data_;
+  WorkFile(NativeFile file, Mapping mapping, size_t size)
+      : file_(std::move(file)), mapping_(std::move(mapping)), size_(size) {}
+  NativeFile file_;
+  Mapping mapping_;  // gone before the file is
   size_t size_;
 };
 

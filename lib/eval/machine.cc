@@ -2,8 +2,6 @@
 // while it was busy with something else.
 #include "lib/eval/machine.h"
 
-#include <sys/mman.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -13,6 +11,7 @@
 #include <vector>
 
 #include "kernels/kernels.h"
+#include "lib/runtime/pages.h"
 #include "lib/runtime/thread_pool.h"
 
 namespace krafla {
@@ -32,14 +31,11 @@ double SecondsSince(Clock::time_point start) {
 class LargePages {
  public:
   static StatusOr<std::unique_ptr<LargePages>> Map(uint64_t bytes) {
-    void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (data == MAP_FAILED) {
-      return MemoryError("measure: mapping {} bytes: {}", bytes, std::strerror(errno));
-    }
-    madvise(data, bytes, MADV_HUGEPAGE);
+    void* data = MapPages(bytes, /*large=*/true);
+    if (data == nullptr) return MemoryError("measure: cannot map {} bytes", bytes);
     return std::unique_ptr<LargePages>(new LargePages(data, bytes));
   }
-  ~LargePages() { munmap(data_, bytes_); }
+  ~LargePages() { UnmapPages(data_, bytes_); }
   LargePages(const LargePages&) = delete;
   LargePages& operator=(const LargePages&) = delete;
   std::byte* data() const { return static_cast<std::byte*>(data_); }

@@ -12,6 +12,7 @@
 #include <string_view>
 
 #include "lib/base/status.h"
+#include "lib/file/native_file.h"
 
 namespace krafla {
 
@@ -37,31 +38,13 @@ class OutputFile {
   Status Commit();                 // afterwards the object does nothing more
 
  private:
-  OutputFile(std::string_view path, std::string temporary);
-  Status CheckOutput() const;
+  OutputFile(std::string_view path, NativeFile file);
   std::string path_;
-  std::string folder_;  // kept, so that nothing can fail once the rename is done
-  std::string temporary_;
-  int fd_ = -1;
+  NativeFile file_;  // under its temporary name
   bool keep_ = false;
 };
 
 std::string PartialName(std::string_view path);  // "<path>.partial"
-
-// What tells one state of an input from another; zeros where there is no such file.
-struct FileStamp {
-  uint64_t bytes;
-  uint64_t modified_ns;
-  uint64_t inode;
-  uint64_t disk_bytes;  // that it occupies: a file with holes has fewer than `bytes`
-};
-FileStamp StampOf(const std::string& path);
-
-// Bytes that the file system of `path`'s folder has free for this user.
-StatusOr<uint64_t> FreeDiskBytes(std::string_view path);
-
-// Whether two paths name one existing file, through symbolic and hard links too. Absent: false.
-bool SameFile(const std::string& a, const std::string& b);
 
 }  // namespace krafla
 

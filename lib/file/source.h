@@ -35,9 +35,9 @@ class FileSource {
 
 StatusOr<std::unique_ptr<FileSource>> OpenMapped(std::string_view path);
 StatusOr<std::unique_ptr<FileSource>> OpenForReading(std::string_view path);  // pread
-// `size` bytes (0: to the end) at `offset` of an open file, which stays the caller's: it is
-// duplicated. map: as OpenMapped, else as OpenForReading.
-StatusOr<std::unique_ptr<FileSource>> OpenDescriptor(int fd, uint64_t offset, uint64_t size,
+// `size` bytes (0: to the end) at `offset` of an open file (NativeFile::Duplicate), which stays the
+// caller's. map: as OpenMapped, else as OpenForReading.
+StatusOr<std::unique_ptr<FileSource>> OpenDescriptor(int32_t handle, uint64_t offset, uint64_t size,
                                                      bool map);
 std::unique_ptr<FileSource> OpenMemory(const void* data, size_t size);  // not copied, not owned
 

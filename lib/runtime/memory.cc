@@ -3,12 +3,10 @@
 // pages cost nothing until they are touched and go back to the system when released.
 #include "lib/runtime/memory.h"
 
-#include <sys/mman.h>
-
 #include <bit>
-#include <cstdlib>
 #include <utility>
 
+#include "lib/runtime/pages.h"
 #include "lib/runtime/topology.h"
 
 namespace krafla {
@@ -20,26 +18,17 @@ constexpr uint64_t kHugePageBytes = uint64_t{4} << 20;
 constexpr size_t kMaxAlignment = 4096;
 
 void* AllocateFromSystem(size_t bytes, size_t alignment, MemoryKind kind) {
-  if (bytes < kMappedBytes) {
-    void* data = nullptr;
-    const size_t wanted = alignment < sizeof(void*) ? sizeof(void*) : alignment;
-    return posix_memalign(&data, wanted, bytes) == 0 ? data : nullptr;
-  }
-  void* data = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (data == MAP_FAILED) return nullptr;
-#ifdef MADV_HUGEPAGE
+  if (bytes < kMappedBytes) return AllocateAligned(bytes, alignment);
   // Weights are written whole at once. Never for KV and scratch: one touched position of a reserved
   // context would make 2 MiB resident.
-  if (kind == MemoryKind::kWeights && bytes >= kHugePageBytes) madvise(data, bytes, MADV_HUGEPAGE);
-#endif
-  return data;
+  return MapPages(bytes, kind == MemoryKind::kWeights && bytes >= kHugePageBytes);
 }
 
 void ReleaseToSystem(void* data, size_t bytes) {
   if (bytes < kMappedBytes) {
-    std::free(data);
+    ReleaseAligned(data);
   } else {
-    munmap(data, bytes);
+    UnmapPages(data, bytes);
   }
 }
 

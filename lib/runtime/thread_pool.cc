@@ -5,17 +5,14 @@
 // for some time, then sleep.
 #include "lib/runtime/thread_pool.h"
 
-#include <pthread.h>
-#include <signal.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <climits>
-#include <cstdio>
 #include <vector>
 
 #include "lib/base/float_mode.h"
+#include "lib/runtime/native_thread.h"
 #include "lib/runtime/topology.h"
 
 namespace krafla {
@@ -122,9 +119,8 @@ class OwnThreads final : public ThreadPool {
   struct Worker {
     OwnThreads* pool;
     size_t thread;
-    pthread_t handle;
+    NativeThread handle;
   };
-  static void* Main(void* worker);
   void Work(size_t thread);
   uint32_t AwaitJob(uint32_t seen);
   void Leave();
@@ -143,32 +139,29 @@ class OwnThreads final : public ThreadPool {
 };
 
 Status OwnThreads::Start() {
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0) return MemoryError("threads: no memory");
-  pthread_attr_setstacksize(&attributes, kStackBytes);
-  // Threads inherit the mask: the host's signals must never run on ours.
-  sigset_t all, before;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &before);
-  int error = 0;
-  while (error == 0 && workers_.size() < size_ - 1) {
-    workers_.push_back({this, workers_.size() + 1, {}});
-    error = pthread_create(&workers_.back().handle, &attributes, Main, &workers_.back());
-    if (error != 0) workers_.pop_back();
+  const auto main = [](void* context) {
+    const Worker& worker = *static_cast<const Worker*>(context);
+    worker.pool->Work(worker.thread);
+  };
+  while (workers_.size() < size_ - 1) {
+    const size_t thread = workers_.size() + 1;
+    const std::string name = FormatText("krafla-{}", thread);
+    workers_.push_back({this, thread, {}});  // in place: the thread reads it
+    StatusOr<NativeThread> started = NativeThread::Start(kStackBytes, name, main, &workers_.back());
+    if (!started.ok()) {
+      workers_.pop_back();  // the destructor joins those that run
+      return started.status();
+    }
+    workers_.back().handle = *std::move(started);
   }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  pthread_attr_destroy(&attributes);
-  if (error == 0) return OkStatus();
-  // The destructor joins those that run.
-  return MemoryError("threads: cannot start thread {} of {} (error {})", workers_.size() + 2, size_,
-                     error);
+  return OkStatus();
 }
 
 OwnThreads::~OwnThreads() {
   stop_.store(true);
   gate_.fetch_add(kEpoch);
-  gate_.notify_all();
-  for (const Worker& worker : workers_) pthread_join(worker.handle, nullptr);
+  WakeAll(gate_);
+  for (Worker& worker : workers_) worker.handle.Join();
 }
 
 void OwnThreads::Run(size_t n, size_t grain, RangeFunction run, void* context) {
@@ -182,7 +175,7 @@ void OwnThreads::Run(size_t n, size_t grain, RangeFunction run, void* context) {
   // Sequentially consistent, as in AwaitJob: either the worker sees the gate open or we see it
   // sleep.
   gate_.store((EpochOf(gate_.load(std::memory_order_relaxed)) + 1) * kEpoch + kOpen);
-  if (sleepers_.load() != 0) gate_.notify_all();
+  if (sleepers_.load() != 0) WakeAll(gate_);
   job.RunShare(next_, 0);
   gate_.fetch_and(~kOpen);
   AwaitWorkers();
@@ -197,7 +190,7 @@ void OwnThreads::AwaitWorkers() {
   for (;;) {
     const uint32_t seen = departures_.load();
     if ((gate_.load() & kInside) == 0) break;
-    departures_.wait(seen);
+    WaitOn(departures_, seen);
   }
   caller_sleeps_.store(false, std::memory_order_relaxed);
 }
@@ -207,7 +200,7 @@ void OwnThreads::Leave() {
   const bool last = (before & kInside) == 1 && (before & kOpen) == 0;
   if (last && caller_sleeps_.load()) {
     departures_.fetch_add(1);
-    departures_.notify_one();
+    WakeOne(departures_);
   }
 }
 
@@ -220,7 +213,7 @@ uint32_t OwnThreads::AwaitJob(uint32_t seen) {
   }
   if (EpochOf(gate) != seen) return gate;
   sleepers_.fetch_add(1);
-  while (EpochOf(gate = gate_.load()) == seen) gate_.wait(gate);
+  while (EpochOf(gate = gate_.load()) == seen) WaitOn(gate_, gate);
   sleepers_.fetch_sub(1);
   return gate;
 }
@@ -240,15 +233,6 @@ void OwnThreads::Work(size_t thread) {
       }
     }
   }
-}
-
-void* OwnThreads::Main(void* argument) {
-  const Worker& worker = *static_cast<const Worker*>(argument);
-  char name[16];
-  std::snprintf(name, sizeof(name), "krafla-%zu", worker.thread);
-  pthread_setname_np(pthread_self(), name);
-  worker.pool->Work(worker.thread);
-  return nullptr;
 }
 
 // --- the host's threads

@@ -1,6 +1,7 @@
 // What the machine and its container grant this process: CPUs it may run on, physical cores among
 // them, a CPU quota (cgroup v1 or v2), and memory that is still to be had. Every function reads
 // below `root` ("" is the real system), so that tests can lay out machines as folders.
+// topology.cc is Linux; topology_windows.cc asks Windows and its job objects.
 #ifndef KRAFLA_LIB_RUNTIME_TOPOLOGY_H_
 #define KRAFLA_LIB_RUNTIME_TOPOLOGY_H_
 
