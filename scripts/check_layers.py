@@ -16,6 +16,7 @@ ALLOWED = {
     "lib/weights": BASE | {"kernels", "lib/runtime", "lib/file", "lib/quant"},
     "lib/tokenizer": BASE,
     "lib/chat": BASE,
+    "lib/constraint": BASE | {"lib/tokenizer"},
     "lib/sampler": BASE,
 }
 ALLOWED["lib/model"] = ALLOWED["lib/weights"] | {"lib/weights"}
