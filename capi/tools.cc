@@ -158,6 +158,7 @@ extern "C" {
 
 int32_t krafla_convert(const krafla_convert_options* options) {
   return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
     KRAFLA_CHECK_POINTER(options);
     krafla_convert_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_convert_options", &given));

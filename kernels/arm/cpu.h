@@ -24,13 +24,24 @@ struct ArmFeature {
   uint32_t bit;
 };
 
+inline bool processor_has(const ArmState& state, const ArmFeature& f) {
+  return (state.*f.word >> f.bit & 1) != 0;
+}
+
+// The system names no feature whose registers it does not save.
+inline bool system_saves(const ArmState&, const ArmFeature&) { return true; }
+
 // The first of the features that the machine lacks, or null.
-template <size_t N>
-inline const char* first_missing(const ArmState& state, const ArmFeature (&features)[N]) {
-  for (const ArmFeature& f : features) {
-    if ((state.*f.word >> f.bit & 1) == 0) return f.name;
+inline const char* first_missing(const ArmState& state, const ArmFeature* features, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if (!processor_has(state, features[i])) return features[i].name;
   }
   return nullptr;
+}
+
+template <size_t N>
+inline const char* first_missing(const ArmState& state, const ArmFeature (&features)[N]) {
+  return first_missing(state, features, N);
 }
 
 inline ArmState read_arm_state() {

@@ -30,13 +30,27 @@ struct X86Feature {
 constexpr uint64_t kSavesYmm = 0x06;  // SSE and AVX state
 constexpr uint64_t kSavesZmm = 0xe6;  // and mask registers, both halves of zmm
 
+inline bool processor_has(const X86State& state, const X86Feature& f) {
+  return (state.*f.leaf >> f.bit & 1) != 0;
+}
+
+inline bool system_saves(const X86State& state, const X86Feature& f) {
+  return (state.xcr0 & f.xcr0) == f.xcr0;
+}
+
 // The first of the features that the machine lacks, or null.
-template <size_t N>
-inline const char* first_missing(const X86State& state, const X86Feature (&features)[N]) {
-  for (const X86Feature& f : features) {
-    if ((state.*f.leaf >> f.bit & 1) == 0 || (state.xcr0 & f.xcr0) != f.xcr0) return f.name;
+inline const char* first_missing(const X86State& state, const X86Feature* features, size_t n) {
+  for (size_t i = 0; i < n; ++i) {
+    if (!processor_has(state, features[i]) || !system_saves(state, features[i])) {
+      return features[i].name;
+    }
   }
   return nullptr;
+}
+
+template <size_t N>
+inline const char* first_missing(const X86State& state, const X86Feature (&features)[N]) {
+  return first_missing(state, features, N);
 }
 
 inline X86State read_x86_state() {

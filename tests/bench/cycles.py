@@ -25,7 +25,7 @@ ISAS = {  # flags, processors (llvm-mca has no model of its own for core2)
     "avxvnni": (["-mavx2", "-mf16c", "-mavxvnni"], ["alderlake"]),
     "avx512vnni": (["-mavx2", "-mf16c", "-mavx512f", "-mavx512dq", "-mavx512bw", "-mavx512vl", "-mavx512vnni"],
                    ["cascadelake", "icelake-server"]),
-    "neon": ([], ["cortex-a53", "cortex-a76", "neoverse-n2"]),
+    "neon": ([], ["cortex-a53", "cortex-a76", "neoverse-v1", "neoverse-n2"]),
     "neon_dotprod": (["-march=armv8.2-a+dotprod"], ["cortex-a76", "neoverse-v1", "neoverse-n2"]),
     "neon_i8mm": (["-march=armv8.2-a+dotprod+i8mm"], ["neoverse-v1", "neoverse-n2"]),
 }
@@ -104,6 +104,22 @@ def measure(lines, cpu, turns):
     return total + cycles(body, cpu), spills
 
 
+def figures(isa):
+    """(format, tokens, processor, cycles of a tile-block with all tokens, spills) of each loop of a set."""
+    flags, cpus = ISAS[isa]
+    values = constants(isa)
+    quotes = [part for folder in [*folders(isa), "generic/defaults"] for part in ("-iquote", ROOT / "kernels" / folder)]
+    turns = 16 // values["kLanes"] // values["kPartsTogether"]
+    for fmt in ("q4", "q8"):
+        assembly = subprocess.run(
+            ["aarch64-linux-gnu-g++" if is_arm(isa) else "g++", *FLAGS, *flags, "-I", ROOT, *quotes,
+             ROOT / f"kernels/generic/matmul_{fmt}.cc", "-o", "-"], capture_output=True, text=True, check=True).stdout
+        for tokens in (1, values["kGemmTokens"]):
+            lines = function(assembly, fmt, tokens)
+            for cpu in cpus:
+                yield fmt, tokens, cpu, *measure(lines, cpu, turns)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("--isa", nargs="*", default=list(ISAS), choices=list(ISAS))
@@ -111,22 +127,10 @@ def main():
     print("| set | format | tokens | processor | cycles per token and tile-block | MAC per cycle | bytes per cycle | spills |")
     print("|---|---|---|---|---|---|---|---|")
     for isa in args.isa:
-        flags, cpus = ISAS[isa]
-        values = constants(isa)
-        quotes = [part for folder in [*folders(isa), "generic/defaults"] for part in ("-iquote", ROOT / "kernels" / folder)]
-        turns = 16 // values["kLanes"] // values["kPartsTogether"]
-        for fmt in ("q4", "q8"):
-            assembly = subprocess.run(
-                ["aarch64-linux-gnu-g++" if is_arm(isa) else "g++", *FLAGS, *flags, "-I", ROOT, *quotes,
-                 ROOT / f"kernels/generic/matmul_{fmt}.cc", "-o", "-"], capture_output=True, text=True, check=True).stdout
-            for tokens in (1, values["kGemmTokens"]):
-                lines = function(assembly, fmt, tokens)
-                for cpu in cpus:
-                    total, spills = measure(lines, cpu, turns)
-                    per_token = total / tokens
-                    read = f"{BLOCK_BYTES[fmt] / total:.1f}" if tokens == 1 else ""
-                    print(f"| {isa} | {fmt} | {tokens} | {cpu} | {per_token:.1f} | {BLOCK_MACS / per_token:.1f} | {read} | "
-                          f"{spills} |")
+        for fmt, tokens, cpu, total, spills in figures(isa):
+            per_token = total / tokens
+            read = f"{BLOCK_BYTES[fmt] / total:.1f}" if tokens == 1 else ""
+            print(f"| {isa} | {fmt} | {tokens} | {cpu} | {per_token:.1f} | {BLOCK_MACS / per_token:.1f} | {read} | {spills} |")
 
 
 if __name__ == "__main__":
