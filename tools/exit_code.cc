@@ -58,11 +58,14 @@ ExitCode FailWith(int32_t abi_code, std::string_view what) {
 
 int RunProgram(const char* name, int argc, char** argv, ExitCode (*body)(int, char**)) {
   program_name = name;
-  OccupyStandardDescriptors();
+  PrepareStandardStreams();
   if (krafla_cpu_check() != KRAFLA_OK) return Fail(kExitCpu, "{}", krafla_error_message());
   InstallInterrupt();
   try {
-    return body(argc, argv);
+    std::vector<std::string> arguments = ProgramArguments(argc, argv);
+    std::vector<char*> pointers;
+    for (std::string& argument : arguments) pointers.push_back(argument.data());
+    return body(static_cast<int>(pointers.size()), pointers.data());
   } catch (const std::bad_alloc&) {
     return Fail(kExitMemory, "out of memory");
   } catch (const std::exception& error) {

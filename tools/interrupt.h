@@ -8,12 +8,11 @@
 
 #include <thread>
 
-struct termios;
-
 namespace krafla::tools {
 
 // Handlers for SIGINT, SIGTERM and SIGHUP (unless it is ignored: nohup). SIGPIPE and SIGXFSZ are
-// ignored, so that writes tell of a closed pipe and of a limit on the size of files.
+// ignored, so that writes tell of a closed pipe and of a limit on the size of files. Windows: for
+// Ctrl-C and Ctrl-Break.
 void InstallInterrupt();
 
 bool Interrupted();
@@ -45,9 +44,6 @@ int32_t CallUntilInterrupted(krafla_session* session, const Call& call) {
   if (code == KRAFLA_E_CANCELLED && !Interrupted()) code = call();
   return code;
 }
-
-// Restored by the handlers before the process ends; NULL when the terminal is as it was.
-void SetTerminalToRestore(const termios* original);
 
 }  // namespace krafla::tools
 

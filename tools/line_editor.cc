@@ -8,8 +8,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <csignal>
-#include <cstdlib>
 
 #include "tools/interrupt.h"
 #include "tools/raw_mode.h"
@@ -24,15 +22,10 @@ constexpr size_t kMaxHistory = 1000;
 
 constexpr char Ctrl(char letter) { return static_cast<char>(letter & 0x1F); }
 
-bool TerminalIsDumb() {
-  const char* term = std::getenv("TERM");
-  return term == nullptr || *term == '\0' || std::string_view(term) == "dumb";
-}
-
 }  // namespace
 
 LineEditor::LineEditor()
-    : plain_(!IsTerminal(STDIN_FILENO) || !IsTerminal(STDERR_FILENO) || TerminalIsDumb()) {}
+    : plain_(!IsTerminal(STDIN_FILENO) || !IsTerminal(STDERR_FILENO) || !TerminalHasEscapes()) {}
 
 LineEnd LineEditor::Read(std::string_view prompt, std::string* line) {
   prompt_ = prompt;
@@ -230,16 +223,7 @@ void LineEditor::Recall(int step) {
 
 void LineEditor::Suspend() {
   LeaveDrawing();
-  termios raw;
-  tcgetattr(STDIN_FILENO, &raw);
-  {
-    termios cooked = raw;
-    cooked.c_iflag |= ICRNL;
-    cooked.c_lflag |= ECHO | ICANON | IEXTEN | ISIG;
-    tcsetattr(STDIN_FILENO, TCSADRAIN, &cooked);
-  }
-  raise(SIGTSTP);
-  tcsetattr(STDIN_FILENO, TCSADRAIN, &raw);
+  SuspendProcess();
 }
 
 size_t LineEditor::LineStart() const {

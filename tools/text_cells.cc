@@ -1,12 +1,7 @@
-// Widths come from the C library's Unicode tables (its C.UTF-8 locale, whatever the user's is),
-// with the few wide blocks by hand where there is no such locale.
+// Widths come from the system's Unicode tables, with the few wide blocks by hand where it has none.
 #include "tools/text_cells.h"
 
-#include <locale.h>
-
-#include <algorithm>
-#include <clocale>
-#include <cwchar>
+#include "tools/raw_mode.h"
 
 namespace krafla::tools {
 namespace {
@@ -18,14 +13,8 @@ bool IsRegionalIndicator(char32_t c) { return c >= 0x1F1E6 && c <= 0x1F1FF; }
 bool IsSkinTone(char32_t c) { return c >= 0x1F3FB && c <= 0x1F3FF; }
 
 int WidthOf(char32_t c) {
-  static const locale_t unicode = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (c < 0x7F) return c < 0x20 ? 0 : 1;
-  if (unicode != nullptr) {
-    const locale_t before = uselocale(unicode);
-    const int width = wcwidth(static_cast<wchar_t>(c));
-    uselocale(before);
-    return std::max(width, 0);
-  }
+  if (const int width = SystemWidthOf(c); width >= 0) return width;
   const bool combining = (c >= 0x300 && c <= 0x36F) || (c >= 0x200B && c <= 0x200F) ||
                          (c >= 0x20D0 && c <= 0x20FF) || (c >= 0xFE00 && c <= 0xFE0F);
   if (combining) return 0;

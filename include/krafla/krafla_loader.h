@@ -19,6 +19,12 @@
 #include "krafla/krafla_functions.h"
 
 #if defined(_WIN32)
+#if !defined(WIN32_LEAN_AND_MEAN)
+#define WIN32_LEAN_AND_MEAN
+#endif
+#if !defined(NOMINMAX)
+#define NOMINMAX
+#endif
 #include <windows.h>
 #else
 #include <dlfcn.h>
@@ -31,7 +37,21 @@ static const char *const krafla_load_order[] = {
 
 #if defined(_WIN32)
 #define KRAFLA_LOADER_NAME "krafla-%s.dll"
-static inline void *krafla_load_open(const char *path) { return (void *)LoadLibraryA(path); }
+/* The path is UTF-8. Nothing but the file named is opened, and what it needs is looked for in
+ * Windows' own folder, or beside it; without a folder, in the program's and in those of
+ * AddDllDirectory: never in the current one or along PATH. */
+static inline void *krafla_load_open(const char *path) {
+  wchar_t given[4096];
+  wchar_t full[4096];
+  DWORD length;
+  DWORD flags = 0x1000; /* LOAD_LIBRARY_SEARCH_DEFAULT_DIRS */
+  if (MultiByteToWideChar(CP_UTF8, MB_ERR_INVALID_CHARS, path, -1, given, 4096) == 0) return NULL;
+  if (strpbrk(path, "/\\:") == NULL) return (void *)LoadLibraryExW(given, NULL, flags);
+  length = GetFullPathNameW(given, 4096, full, NULL);
+  if (length == 0 || length >= 4096) return NULL;
+  flags = 0x900; /* LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR, LOAD_LIBRARY_SEARCH_SYSTEM32 */
+  return (void *)LoadLibraryExW(full, NULL, flags);
+}
 static inline void krafla_load_close(void *library) { FreeLibrary((HMODULE)library); }
 static inline void krafla_load_find(void *library, const char *name, void *function) {
   FARPROC found = GetProcAddress((HMODULE)library, name);

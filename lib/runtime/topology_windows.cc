@@ -121,4 +121,6 @@ uint64_t AvailableMemory(const std::string&) {
   return available;
 }
 
+bool GivesLargePages(const std::string&) { return false; }  // see pages_windows.cc
+
 }  // namespace krafla

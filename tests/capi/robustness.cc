@@ -1,7 +1,9 @@
 // What a host may do to the library while it works: cancel, several threads at once, opening and
 // closing again and again, files inside of files.
 #include <fcntl.h>
-#include <malloc.h>
+#if defined(_WIN32)
+#include <io.h>
+#endif
 #include <unistd.h>
 
 #include <atomic>
@@ -14,6 +16,7 @@
 #include <thread>
 
 #include "tests/capi/fixture.h"
+#include "tests/capi/process_use.h"
 #include "tests/support/catch.h"
 
 namespace krafla::test {
@@ -38,27 +41,14 @@ std::vector<float> LogitsOf(const krafla_model* model) {
   return Logits(session.get());
 }
 
-/// Bytes that the process holds of malloc. Resident memory would be no measure: which arena a new
-/// thread gets, and what it keeps back, differs from run to run.
-size_t BytesInUse() {
-  const struct mallinfo2 info = mallinfo2();
-  return info.uordblks + info.hblkhd;
-}
-
-/// Memory mappings and open files of the process.
-size_t MappingsAndFiles() {
-  size_t n = 0;
-  std::ifstream maps("/proc/self/maps");
-  for (std::string line; std::getline(maps, line);) {
-    if (line.find('/') != std::string::npos) ++n;  // of files: those of malloc and stacks vary
-  }
-  for (const auto& file : std::filesystem::directory_iterator("/proc/self/fd")) {
-    n += file.path().empty() ? 0 : 1;
-  }
-  return n;
-}
-
 }  // namespace
+
+// What krafla_model_open_fd takes.
+#if defined(_WIN32)
+int32_t HandleOf(int fd) { return static_cast<int32_t>(_get_osfhandle(fd)); }
+#else
+int32_t HandleOf(int fd) { return fd; }
+#endif
 
 TEST_CASE("a model inside of another file is opened by its handle, mapped and read") {
   const std::string bytes = ReadAll(TinyModelPath());
@@ -77,13 +67,14 @@ TEST_CASE("a model inside of another file is opened by its handle, mapped and re
       options.load = load;
       krafla_model* raw = nullptr;
       const int fd = dup(fileno(pak));
-      REQUIRE(krafla_model_open_fd(&raw, nullptr, fd, before, bytes.size(), &options) == KRAFLA_OK);
+      REQUIRE(krafla_model_open_fd(&raw, nullptr, HandleOf(fd), before, bytes.size(), &options) ==
+              KRAFLA_OK);
       close(fd);
       ModelHandle model(raw);
       REQUIRE(LogitsOf(model.get()) == expected);
     }
     krafla_model* refused = nullptr;
-    const int fd = fileno(pak);
+    const int32_t fd = HandleOf(fileno(pak));
     REQUIRE(krafla_model_open_fd(&refused, nullptr, fd, before, bytes.size() + 7, nullptr) ==
             KRAFLA_E_FILE);
     REQUIRE(krafla_model_open_fd(&refused, nullptr, fd, UINT64_MAX, 1, nullptr) == KRAFLA_E_FILE);

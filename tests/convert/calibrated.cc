@@ -1,7 +1,9 @@
 // Conversions with calibration: the same bytes for any number of threads and after a kill; texts
 // that are refused.
+#if !defined(_WIN32)
 #include <sys/wait.h>
 #include <unistd.h>
+#endif
 
 #include <cstring>
 #include <filesystem>
@@ -38,6 +40,7 @@ std::string Converted(const ConvertOptions& options) {
   return ReadWholeFile(options.out);
 }
 
+#if !defined(_WIN32)  // where there is no fork; tests/windows/ kills whole programs
 struct Kill {
   uint64_t from;  // bytes
 };
@@ -46,6 +49,7 @@ int KillOnProgress(void* user, uint64_t done, uint64_t) {
   if (done >= static_cast<Kill*>(user)->from) _exit(9);
   return 0;
 }
+#endif
 
 }  // namespace
 
@@ -66,6 +70,7 @@ TEST_CASE("calibration: the bytes depend on the seed and on nothing else", "[con
   CHECK(files == 2);  // the GGUF and the .mlb: no copy is left
 }
 
+#if !defined(_WIN32)
 TEST_CASE("calibration: a killed conversion goes on and gives the same bytes", "[convert]") {
   TempFolder folder;
   ConvertOptions options = SelfCalibrated(folder);
@@ -90,6 +95,8 @@ TEST_CASE("calibration: a killed conversion goes on and gives the same bytes", "
     std::filesystem::remove(options.out);
   }
 }
+
+#endif
 
 TEST_CASE("calibration: weights that no code can hold, and weights of zero", "[convert]") {
   TempFolder folder;

@@ -1,5 +1,7 @@
 // Conversions that are killed, stopped and resumed; threads; dry runs.
+#if !defined(_WIN32)
 #include <sys/wait.h>
+#endif
 #include <unistd.h>
 
 #include <cstring>
@@ -49,6 +51,7 @@ Status Run(ConvertOptions options, Watch* watch) {
   return Convert(options);
 }
 
+#if !defined(_WIN32)  // where there is no fork; tests/windows/ kills whole programs
 // In a process of its own, ended without a word at the given report.
 void RunKilled(const ConvertOptions& options, int kill_at) {
   const pid_t child = fork();
@@ -63,6 +66,8 @@ void RunKilled(const ConvertOptions& options, int kill_at) {
   REQUIRE(waitpid(child, &code, 0) == child);
 }
 
+#endif
+
 std::string Uninterrupted(const TempFolder& folder) {
   ConvertOptions options = Resumable(folder);
   options.out = folder / "whole.mlb";
@@ -73,6 +78,7 @@ std::string Uninterrupted(const TempFolder& folder) {
 
 bool Exists(const std::string& path) { return std::filesystem::exists(path); }
 
+#if !defined(_WIN32)
 TEST_CASE("a killed conversion goes on and gives the same bytes", "[convert]") {
   for (const int threads : {1, 3}) {
     uint64_t resumed = 0;
@@ -101,6 +107,8 @@ TEST_CASE("a killed conversion goes on and gives the same bytes", "[convert]") {
     CHECK(resumed > 0);
   }
 }
+
+#endif
 
 TEST_CASE("a stopped conversion keeps its partial, a failed one does not", "[convert]") {
   TempFolder folder;
@@ -170,9 +178,11 @@ TEST_CASE("what a partial's name may not be", "[convert]") {
   WriteWholeFile(folder / "a.gguf", LlamaGguf(1).Bytes());
   ConvertOptions options = Resumable(folder);
   WriteWholeFile(folder / "other", "kept");
+#if !defined(_WIN32)  // where links need a privilege
   std::filesystem::create_symlink(folder / "other", options.out + ".partial");
   CHECK(Convert(options).code() == absl::StatusCode::kUnavailable);
   std::filesystem::remove(options.out + ".partial");
+#endif
   std::filesystem::create_hard_link(folder / "other", options.out + ".partial");
   CHECK(Convert(options).code() == absl::StatusCode::kUnavailable);
   CHECK(ReadWholeFile(folder / "other") == "kept");

@@ -1,9 +1,11 @@
 // The four sources give the same bytes and the same refusals.
 #include "lib/file/source.h"
 
+#if !defined(_WIN32)
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#endif
 
 #include <cstring>
 #include <string>
@@ -58,8 +60,12 @@ TEST_CASE("sources refuse what is no file", "[file]") {
   TempFolder folder;
   CHECK(OpenMapped(folder / "absent").status().code() == absl::StatusCode::kNotFound);
   CHECK(OpenForReading(folder.path()).status().code() == absl::StatusCode::kUnavailable);
+#if defined(_WIN32)
+  CHECK(OpenMapped("NUL").status().code() == absl::StatusCode::kUnavailable);
+#else
   REQUIRE(mkfifo((folder / "pipe").c_str(), 0600) == 0);
   CHECK(OpenMapped(folder / "pipe").status().code() == absl::StatusCode::kUnavailable);
+#endif
   WriteWholeFile(folder / "empty", "");
   CHECK(OpenMapped(folder / "empty").status().code() == absl::StatusCode::kDataLoss);
   CHECK(OpenForReading(folder / "empty").ok());
@@ -68,7 +74,8 @@ TEST_CASE("sources refuse what is no file", "[file]") {
         absl::StatusCode::kInvalidArgument);
 }
 
-#if !defined(__SANITIZE_ADDRESS__)  // which takes more address space than the limit
+#if !defined(_WIN32) && \
+    !defined(__SANITIZE_ADDRESS__)  // which takes more address space than the limit
 TEST_CASE("a mapping without address space is a failure of memory", "[file]") {
   TempFolder folder;
   WriteWholeFile(folder / "large", "x");

@@ -3,8 +3,12 @@
 #ifndef KRAFLA_TESTS_KERNELS_GUARDED_H_
 #define KRAFLA_TESTS_KERNELS_GUARDED_H_
 
+#if defined(_WIN32)
+#include <windows.h>
+#else
 #include <sys/mman.h>
 #include <unistd.h>
+#endif
 
 #include <cmath>
 #include <cstddef>
@@ -16,6 +20,28 @@
 
 namespace krafla {
 
+// Pages that may be written, between one before and one behind that may not be touched.
+#if defined(_WIN32)
+inline size_t PageBytes() { return 4096; }
+inline char* MapGuarded(size_t bytes) {
+  auto* base = static_cast<char*>(VirtualAlloc(nullptr, bytes, MEM_RESERVE, PAGE_NOACCESS));
+  if (base == nullptr) throw std::bad_alloc();
+  VirtualAlloc(base + PageBytes(), bytes - 2 * PageBytes(), MEM_COMMIT, PAGE_READWRITE);
+  return base;
+}
+inline void UnmapGuarded(char* base, size_t) { VirtualFree(base, 0, MEM_RELEASE); }
+#else
+inline size_t PageBytes() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
+inline char* MapGuarded(size_t bytes) {
+  void* base = mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (base == MAP_FAILED) throw std::bad_alloc();
+  mprotect(base, PageBytes(), PROT_NONE);
+  mprotect(static_cast<char*>(base) + bytes - PageBytes(), PageBytes(), PROT_NONE);
+  return static_cast<char*>(base);
+}
+inline void UnmapGuarded(char* base, size_t bytes) { munmap(base, bytes); }
+#endif
+
 // Which page the array touches: the one before it or the one behind it.
 enum class Side { kFront, kBack };
 
@@ -25,20 +51,16 @@ template <class T>
 class Guarded {
  public:
   explicit Guarded(size_t n, Side side = Side::kBack, size_t shift = 0) : n_(n) {
-    const size_t page = static_cast<size_t>(sysconf(_SC_PAGESIZE));
+    const size_t page = PageBytes();
     const size_t used = n * sizeof(T) + shift;
     const size_t inner = (used + page - 1) / page * page + (used == 0 ? page : 0);
     bytes_ = inner + 2 * page;
-    base_ = static_cast<char*>(
-        mmap(nullptr, bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
-    if (base_ == MAP_FAILED) throw std::bad_alloc();
-    mprotect(base_, page, PROT_NONE);
-    mprotect(base_ + page + inner, page, PROT_NONE);
+    base_ = MapGuarded(bytes_);
     char* start = side == Side::kFront ? base_ + page + shift : base_ + page + inner - used;
     data_ = reinterpret_cast<T*>(start);
     std::memset(start, 0xa5, n * sizeof(T));
   }
-  ~Guarded() { munmap(base_, bytes_); }
+  ~Guarded() { UnmapGuarded(base_, bytes_); }
   Guarded(const Guarded&) = delete;
   Guarded& operator=(const Guarded&) = delete;
 

@@ -2,12 +2,19 @@
 // reserved but untouched buffer costs.
 #include "lib/runtime/memory.h"
 
+#if defined(_WIN32)
+#include <windows.h>
+// after windows.h
+#include <psapi.h>
+#else
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -27,18 +34,25 @@ struct CountingAllocator {
   static void* Allocate(void* user, size_t bytes, size_t alignment) {
     auto* self = static_cast<CountingAllocator*>(user);
     if (self->calls++ == self->fail_at) return nullptr;
-    void* data = nullptr;
-    if (posix_memalign(&data, alignment, bytes + self->shift) != 0) return nullptr;
+    void* data = ::operator new (bytes + self->shift, std::align_val_t{alignment}, std::nothrow);
+    if (data == nullptr) return nullptr;
     self->live += static_cast<int64_t>(bytes);
     return static_cast<char*>(data) + self->shift;
   }
-  static void Release(void* user, void* data, size_t bytes, size_t) {
+  static void Release(void* user, void* data, size_t bytes, size_t alignment) {
     auto* self = static_cast<CountingAllocator*>(user);
     self->live -= static_cast<int64_t>(bytes);
-    std::free(static_cast<char*>(data) - self->shift);
+    ::operator delete (static_cast<char*>(data) - self->shift, std::align_val_t{alignment});
   }
 };
 
+#if defined(_WIN32)
+size_t ResidentBytes() {
+  PROCESS_MEMORY_COUNTERS counters{};
+  REQUIRE(GetProcessMemoryInfo(GetCurrentProcess(), &counters, sizeof(counters)) != 0);
+  return counters.WorkingSetSize;
+}
+#else
 size_t ResidentBytes() {
   long pages = 0;
   FILE* file = std::fopen("/proc/self/statm", "r");
@@ -47,6 +61,7 @@ size_t ResidentBytes() {
   std::fclose(file);
   return static_cast<size_t>(pages) * static_cast<size_t>(sysconf(_SC_PAGESIZE));
 }
+#endif
 
 TEST_CASE("buffers of any size are aligned, writable and counted") {
   Memory memory({}, kNoBudget);

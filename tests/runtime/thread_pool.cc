@@ -3,11 +3,12 @@
 // is.
 #include "lib/runtime/thread_pool.h"
 
+#if !defined(_WIN32)
 #include <pthread.h>
-#include <sched.h>
 #include <signal.h>
 #include <sys/resource.h>
 #include <unistd.h>
+#endif
 
 #include <atomic>
 #include <cfenv>
@@ -18,6 +19,7 @@
 #include <vector>
 
 #include "lib/runtime/topology.h"
+#include "tests/runtime/one_cpu.h"
 #include "tests/support/catch.h"
 
 namespace krafla {
@@ -86,34 +88,19 @@ bool RoundsToNearest() {
   return sum == one;
 }
 
-class OneCpu {
- public:
-  OneCpu() {
-    sched_getaffinity(0, sizeof(before_), &before_);
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(AllowedCpus().front(), &one);
-    REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
-  }
-  ~OneCpu() { sched_setaffinity(0, sizeof(before_), &before_); }
-
- private:
-  cpu_set_t before_;
-};
-
 TEST_CASE("every item runs once, for any size, grain and number of threads") {
   const int32_t cpus = static_cast<int32_t>(AllowedCpus().size());
   for (int32_t threads : {1, 2, 3, 4, 7, 4 * cpus}) CheckShapes(*MakePool(threads));
 }
 
 TEST_CASE("on one CPU") {
-  OneCpu one;
+  const OneCpu one(AllowedCpus().front());
   for (int32_t threads : {1, 2, 5}) CheckShapes(*MakePool(threads));
 }
 
 TEST_CASE("a pool that loses its CPUs after it was made") {
   const auto pool = MakePool(4);
-  OneCpu one;
+  const OneCpu one(AllowedCpus().front());
   CheckShapes(*pool);
 }
 
@@ -222,6 +209,7 @@ TEST_CASE("pools end while their workers start, spin or sleep") {
   }
 }
 
+#if !defined(_WIN32)
 TEST_CASE("workers have names, block signals and keep the default float mode") {
   struct Seen {
     std::atomic<bool> wrong{false};
@@ -259,7 +247,10 @@ TEST_CASE("workers have names, block signals and keep the default float mode") {
   REQUIRE(sigismember(&mask, SIGINT) == 0);
 }
 
-#if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)  // they need address space
+#endif
+
+#if !defined(_WIN32) && !defined(__SANITIZE_ADDRESS__) && \
+    !defined(__SANITIZE_THREAD__)  // they need address space
 TEST_CASE("threads that cannot be made are an error, and those made have ended") {
   // The address space is the limit that counts for root as well.
   rlimit before;

@@ -2,8 +2,6 @@
 // missing or odd.
 #include "lib/runtime/topology.h"
 
-#include <sched.h>
-
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -160,25 +158,6 @@ TEST_CASE("large pages are given where the system does not forbid them") {
   REQUIRE(GivesLargePages(machine.root()));
   machine.Write(file, "always madvise [never]");
   REQUIRE(!GivesLargePages(machine.root()));
-}
-
-TEST_CASE("this machine") {
-  const std::vector<int> cpus = AllowedCpus();
-  REQUIRE(!cpus.empty());
-  REQUIRE(DefaultThreads() >= 1);
-  REQUIRE(DefaultThreads() <= static_cast<int32_t>(cpus.size()));
-  REQUIRE(AvailableMemory("") > 0);
-
-  cpu_set_t before, one;
-  REQUIRE(sched_getaffinity(0, sizeof(before), &before) == 0);
-  CPU_ZERO(&one);
-  CPU_SET(cpus.back(), &one);
-  REQUIRE(sched_setaffinity(0, sizeof(one), &one) == 0);
-  const int32_t threads = DefaultThreads();
-  const std::vector<int> allowed = AllowedCpus();
-  sched_setaffinity(0, sizeof(before), &before);
-  REQUIRE(threads == 1);
-  REQUIRE(allowed == std::vector<int>{cpus.back()});
 }
 
 }  // namespace

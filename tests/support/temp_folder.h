@@ -2,11 +2,10 @@
 #ifndef KRAFLA_TESTS_SUPPORT_TEMP_FOLDER_H_
 #define KRAFLA_TESTS_SUPPORT_TEMP_FOLDER_H_
 
-#include <stdlib.h>
-
 #include <filesystem>
 #include <fstream>
 #include <iterator>
+#include <random>
 #include <string>
 #include <string_view>
 
@@ -15,8 +14,13 @@ namespace krafla {
 class TempFolder {
  public:
   TempFolder() {
-    std::string name = (std::filesystem::temp_directory_path() / "krafla-test-XXXXXX").string();
-    if (mkdtemp(name.data()) != nullptr) path_ = name;
+    std::random_device random;
+    std::error_code error;
+    for (int i = 0; i < 100 && path_.empty(); ++i) {
+      const std::filesystem::path name =
+          std::filesystem::temp_directory_path(error) / ("krafla-test-" + std::to_string(random()));
+      if (std::filesystem::create_directory(name, error)) path_ = name.string();
+    }
   }
   ~TempFolder() {
     std::error_code ignored;
@@ -33,12 +37,12 @@ class TempFolder {
 };
 
 inline std::string ReadWholeFile(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
+  std::ifstream in(std::filesystem::path(path), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
 inline void WriteWholeFile(const std::string& path, std::string_view bytes) {
-  std::ofstream out(path, std::ios::binary | std::ios::trunc);
+  std::ofstream out(std::filesystem::path(path), std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 

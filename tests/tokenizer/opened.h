@@ -3,9 +3,9 @@
 #ifndef KRAFLA_TESTS_TOKENIZER_OPENED_H_
 #define KRAFLA_TESTS_TOKENIZER_OPENED_H_
 
-#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <new>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,19 +19,16 @@ namespace krafla {
 class TableMemory {
  public:
   explicit TableMemory(std::string_view table) : size_(table.size()) {
-    // Never empty: posix_memalign may give no memory for nothing.
-    void* memory = nullptr;
-    if (posix_memalign(&memory, kTokenizerTableAlignment, size_ == 0 ? 1 : size_) != 0)
-      std::abort();
-    memory_.reset(static_cast<char*>(memory));
-    std::memcpy(memory, table.data(), size_);
+    memory_.reset(static_cast<char*>(::operator new(size_, kAlignment)));
+    std::memcpy(memory_.get(), table.data(), size_);
   }
   char* data() { return memory_.get(); }
   std::string_view view() const { return {memory_.get(), size_}; }
 
  private:
+  static constexpr std::align_val_t kAlignment{kTokenizerTableAlignment};
   struct Free {
-    void operator()(char* p) const { std::free(p); }
+    void operator()(char* p) const { ::operator delete(p, kAlignment); }
   };
   size_t size_;
   std::unique_ptr<char, Free> memory_;

@@ -2,8 +2,6 @@
 // where not; wrong shapes, refusals, failing reads and stopped loads leave nothing behind.
 #include "lib/weights/weights.h"
 
-#include <unistd.h>
-
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -15,6 +13,7 @@
 
 #include "lib/file/mlb_writer.h"
 #include "tests/support/catch.h"
+#include "tests/support/temp_folder.h"
 
 namespace krafla {
 namespace {
@@ -33,8 +32,6 @@ std::string Bytes(uint64_t n, unsigned seed) {
 class Fixture {
  public:
   Fixture() {
-    char name[] = "/tmp/krafla-weights-XXXXXX";
-    folder_ = mkdtemp(name);
     const auto matrix = [](const char* name, Format format, uint64_t rows, uint64_t cols) {
       return MlbWriter::TensorDecl{name, static_cast<uint32_t>(format), kLayoutTiles, {rows, cols}};
     };
@@ -64,15 +61,14 @@ class Fixture {
     std::ifstream in(path(), std::ios::binary);
     content.assign(std::istreambuf_iterator<char>(in), {});
   }
-  ~Fixture() { std::filesystem::remove_all(folder_); }
-  std::string path() const { return folder_ + "/small.mlb"; }
+  std::string path() const { return folder_ / "small.mlb"; }
 
   std::map<std::string, std::string> tensors;
   std::string content;
   uint64_t total = 0;
 
  private:
-  std::string folder_;
+  TempFolder folder_;
 };
 
 const Fixture& File() {

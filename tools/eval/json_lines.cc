@@ -145,7 +145,7 @@ ExitCode EvalLines(const EvalArgs& args, LineCommand command) {
   char chunk[1 << 16];
   for (bool at_end = false; !at_end;) {
     if (!WaitForInput(STDIN_FILENO)) return kExitInterrupted;
-    const ssize_t n = read(STDIN_FILENO, chunk, sizeof(chunk));
+    const ptrdiff_t n = ReadSome(STDIN_FILENO, chunk, sizeof(chunk));
     if (n < 0 && errno == EINTR) continue;
     if (n < 0) return Fail(kExitOther, "stdin: {}", std::strerror(errno));
     at_end = n == 0;

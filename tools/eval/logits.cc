@@ -3,13 +3,13 @@
 // pipe is written in place.
 #include <fcntl.h>
 #include <krafla/krafla.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <bit>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "tools/eval/commands.h"
@@ -25,12 +25,6 @@ struct Output {
   int fd;
   int error = 0;
 };
-
-bool SameFile(const struct stat& file, const std::string& path) {
-  struct stat other {};
-  return stat(path.c_str(), &other) == 0 && file.st_dev == other.st_dev &&
-         file.st_ino == other.st_ino;
-}
 
 int WriteRow(void* user, int64_t, const float* row, size_t n_vocab) {
   auto* output = static_cast<Output*>(user);
@@ -66,25 +60,27 @@ ExitCode EvalLogits(const EvalArgs& args) {
   session_args.context = static_cast<int64_t>(args.ids.size());
   if (ExitCode e = CreateSession(session_args, model.get(), &session)) return e;
 
-  struct stat existing {};
-  const bool exists = stat(args.out.c_str(), &existing) == 0;
-  if (exists && SameFile(existing, args.model.model)) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const bool exists = fs::exists(args.out, error);
+  if (exists && fs::equivalent(args.out, args.model.model, error)) {
     return Fail(kExitArguments, "{}: the output is the model", args.out);
   }
-  const bool in_place = exists && !S_ISREG(existing.st_mode);
+  const bool in_place = exists && !fs::is_regular_file(args.out, error);
   const std::string written =
       in_place ? args.out : fmt::format("{}.partial-{}", args.out, getpid());
-  const int fd = open(written.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+  const int fd = OpenFile(written, O_WRONLY | O_CREAT | O_TRUNC);
   if (fd < 0) return Fail(kExitArguments, "{}: {}", args.out, std::strerror(errno));
   ExitCode exit_code = WriteLogits(args, session.get(), fd);
   if (close(fd) != 0 && exit_code == kExitOk) {
     exit_code = Fail(kExitOther, "{}: {}", args.out, std::strerror(errno));
   }
-  if (!in_place && exit_code == kExitOk && rename(written.c_str(), args.out.c_str()) != 0) {
-    exit_code = Fail(kExitOther, "{}: {}", args.out, std::strerror(errno));
+  if (!in_place && exit_code == kExitOk) {
+    fs::rename(written, args.out, error);
+    if (error) exit_code = Fail(kExitOther, "{}: {}", args.out, error.message());
   }
   if (exit_code != kExitOk) {
-    if (!in_place) unlink(written.c_str());
+    if (!in_place) fs::remove(written, error);
     return exit_code;
   }
   const nlohmann::ordered_json result = {{"tokens", args.ids.size()},

@@ -30,7 +30,7 @@ std::string KeyOf(const EvalArgs& args, const std::string& model, const std::str
 }
 
 ExitCode WriteFile(const std::string& path, int flags, const std::string& text) {
-  const int fd = open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | flags, 0666);
+  const int fd = OpenFile(path, O_WRONLY | O_CREAT | flags);
   if (fd < 0) return Fail(kExitArguments, "{}: {}", path, std::strerror(errno));
   const int error = WriteAll(fd, text);
   if (close(fd) != 0 || error != 0) {
@@ -41,7 +41,7 @@ ExitCode WriteFile(const std::string& path, int flags, const std::string& text) 
 
 // What a kill left of a line is ended, so that the next one is whole.
 ExitCode ReadRows(const std::string& path, QualityRows* rows) {
-  std::ifstream in(path);
+  std::ifstream in{std::filesystem::path(path)};  // not in the system's code page
   bool ended = true;
   for (std::string line; std::getline(in, line);) {
     ended = !in.eof();

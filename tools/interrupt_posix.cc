@@ -1,6 +1,5 @@
-// Handlers use only what POSIX allows them: lock-free atomics, write, tcsetattr, raise and _exit.
-#include "tools/interrupt.h"
-
+// POSIX. Handlers use only what POSIX allows them: lock-free atomics, write, tcsetattr, raise and
+// _exit.
 #include <fcntl.h>
 #include <termios.h>
 #include <unistd.h>
@@ -11,6 +10,8 @@
 #include <system_error>
 
 #include "tools/exit_code.h"
+#include "tools/interrupt.h"
+#include "tools/raw_mode_posix.h"
 
 namespace krafla::tools {
 namespace {
