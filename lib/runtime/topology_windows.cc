@@ -78,9 +78,11 @@ int32_t CountCores(const std::string&, std::span<const int> allowed) {
   BYTE best = 0;
   for (DWORD offset = 0; offset < bytes; offset += at(offset)->Size) {
     const PROCESSOR_RELATIONSHIP& core = at(offset)->Processor;
-    if (!Contains(allowed, core.GroupMask[0]) || core.EfficiencyClass < best) continue;
-    n = core.EfficiencyClass > best ? 1 : n + 1;
-    best = core.EfficiencyClass;
+    const BYTE efficiency =
+        reinterpret_cast<const BYTE*>(&core)[1];  // which older headers call reserved
+    if (!Contains(allowed, core.GroupMask[0]) || efficiency < best) continue;
+    n = efficiency > best ? 1 : n + 1;
+    best = efficiency;
   }
   return std::max(n, 1);
 }
