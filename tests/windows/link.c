@@ -1,5 +1,5 @@
-/* A program over the import library or the static library: answers with the most likely token after a
- * prompt of ids. Usage: link MODEL */
+/* A program over the import library or the static library: answers with the most likely token after
+ * a prompt of ids. Usage: link MODEL */
 #include <stdio.h>
 #include <string.h>
 
@@ -11,7 +11,8 @@ int main(int argc, char **argv) {
   const int32_t ids[] = {1, 2, 3};
   const float *logits = NULL;
   size_t n = 0, i, best = 0;
-  if (argc < 2 || krafla_model_open_path(&model, NULL, argv[1], strlen(argv[1]), NULL) != KRAFLA_OK ||
+  if (argc < 2 ||
+      krafla_model_open_path(&model, NULL, argv[1], strlen(argv[1]), NULL) != KRAFLA_OK ||
       krafla_session_create(&session, model, NULL) != KRAFLA_OK ||
       krafla_session_append(session, ids, 3, NULL) != KRAFLA_OK ||
       krafla_session_get_logits(session, &logits, &n) != KRAFLA_OK) {

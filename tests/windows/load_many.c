@@ -1,6 +1,6 @@
-/* Opens a libkrafla-<isa> through krafla_loader.h, reads a few tokens with a model, and lets all of it
- * go: again and again, in threads of their own too. What the process holds of the system must not grow.
- * Usage: load_many FOLDER MODEL TIMES */
+/* Opens a libkrafla-<isa> through krafla_loader.h, reads a few tokens with a model, and lets all of
+ * it go: again and again, in threads of their own too. What the process holds of the system must
+ * not grow. Usage: load_many FOLDER MODEL TIMES */
 #include <windows.h>
 /* after windows.h */
 #include <process.h>
@@ -25,8 +25,10 @@ static int use_once(void) {
     return __LINE__;
   }
   options.context = 64;
-  if (krafla.model_open_path(&model, NULL, "nowhere", 7, NULL) != KRAFLA_E_NOT_FOUND) failed = __LINE__;
-  if (krafla.model_open_path(&model, NULL, model_path, strlen(model_path), NULL) != 0) failed = __LINE__;
+  if (krafla.model_open_path(&model, NULL, "nowhere", 7, NULL) != KRAFLA_E_NOT_FOUND)
+    failed = __LINE__;
+  if (krafla.model_open_path(&model, NULL, model_path, strlen(model_path), NULL) != 0)
+    failed = __LINE__;
   if (!failed && krafla.session_create(&session, model, &options) != 0) failed = __LINE__;
   if (!failed && krafla.session_append(session, ids, 3, NULL) != 0) failed = __LINE__;
   if (failed) puts(krafla.error_message());
