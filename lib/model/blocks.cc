@@ -39,7 +39,8 @@ NetworkShape DecoderShape(const Config& config) {
     const DeltaTraits delta = DeltaTraitsOf(config);
     shape.act_width = std::max(shape.act_width, delta.values());
     shape.quantized_width = std::max(shape.quantized_width, delta.values());
-    shape.wide = std::max(shape.wide, blocks::DeltaLayout(delta).end);
+    shape.trace_width = blocks::DeltaLayout(delta).end;
+    shape.wide = std::max(shape.wide, shape.trace_width);
     shape.recurrent_bytes = shape.n_delta_layers * delta.state_floats() * sizeof(float);
   }
   return shape;

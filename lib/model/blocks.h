@@ -97,7 +97,7 @@ class NetworkBuilder {
   float eps_;
   std::vector<size_t> rope_offsets_;  // of each table in a row of cosines, and the end of the last
   size_t n_attending_ = 0;            // layers with keys and values so far
-  uint64_t delta_offset_ = 0;         // of the next delta net's state
+  size_t n_deltas_ = 0;               // gated delta nets so far
   StepList embed_;
   std::vector<StepList> layers_;
   StepList head_;

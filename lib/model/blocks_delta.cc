@@ -39,6 +39,31 @@ size_t RowsPerSequence(const Pass& pass) {
   return pass.rows.size() / std::max<size_t>(pass.sequences.size(), 1) + 1;
 }
 
+class DeltaTraceStep final : public Step {
+ public:
+  explicit DeltaTraceStep(const DeltaLayout& layout) : l_(layout) {}
+  const char* name() const override { return "trace"; }
+  StepWork Work(const Pass& pass) const override {
+    const bool any = std::any_of(pass.sequences.begin(), pass.sequences.end(),
+                                 [](const PassSequence& s) { return s.state->tracing(); });
+    return {any ? pass.sequences.size() : 0, kHeadRows * l_.end * sizeof(float), 0};
+  }
+  void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
+    for (size_t i = begin; i < end; ++i) {
+      const PassSequence& sequence = pass.sequences[i];
+      if (!sequence.state->tracing()) continue;
+      float* out = sequence.state->trace() + l_.layer * kHeadRows * l_.end;
+      for (size_t row = 0; row < sequence.n_rows; ++row) {
+        std::memcpy(out + row * l_.end, pass.wide + (sequence.first_row + row) * pass.ld_wide,
+                    l_.end * sizeof(float));
+      }
+    }
+  }
+
+ private:
+  DeltaLayout l_;
+};
+
 class DeltaConvolveStep final : public Step {
  public:
   DeltaConvolveStep(const DeltaLayout& layout, Vector weights) : l_(layout), weights_(weights) {
@@ -52,6 +77,7 @@ class DeltaConvolveStep final : public Step {
     }
   }
   const char* name() const override { return "convolve"; }
+  bool FromTrace() const override { return true; }
   StepWork Work(const Pass& pass) const override {
     const size_t rows = RowsPerSequence(pass);
     return {pass.sequences.size() * runs_.size(), kChannels * 8,
@@ -97,6 +123,7 @@ class DeltaPrepareStep final : public Step {
     eps_ = static_cast<float>(1e-6 / n);
   }
   const char* name() const override { return "decay and norms"; }
+  bool FromTrace() const override { return true; }
   StepWork Work(const Pass& pass) const override {
     return {pass.rows.size(), 0, 10 * l_.t.keys() + 60 * l_.t.v_heads};
   }
@@ -133,6 +160,7 @@ class DeltaRuleStep final : public Step {
  public:
   explicit DeltaRuleStep(const DeltaLayout& layout) : l_(layout) {}
   const char* name() const override { return "delta rule"; }
+  bool FromTrace() const override { return true; }
   StepWork Work(const Pass& pass) const override {
     const size_t cells = l_.t.k_dim * kDeltaColumns;
     return {pass.sequences.size() * l_.t.v_heads * l_.t.column_tiles(), 8 * cells,
@@ -199,8 +227,8 @@ class DeltaGateStep final : public Step {
 
 }  // namespace
 
-DeltaLayout::DeltaLayout(const DeltaTraits& traits, uint64_t state_offset)
-    : t(traits), state(state_offset) {
+DeltaLayout::DeltaLayout(const DeltaTraits& traits, size_t which)
+    : t(traits), layer(which), state(which * traits.state_floats() * sizeof(float)) {
   k = PadTo16(t.keys());
   v = k + PadTo16(t.keys());
   z = v + PadTo16(t.values());
@@ -208,6 +236,10 @@ DeltaLayout::DeltaLayout(const DeltaTraits& traits, uint64_t state_offset)
   beta = decay + PadTo16(t.v_heads);
   qk = beta + PadTo16(t.v_heads);
   end = qk + PadTo16(t.k_heads);
+}
+
+std::unique_ptr<const Step> DeltaTrace(const DeltaLayout& layout) {
+  return std::make_unique<DeltaTraceStep>(layout);
 }
 
 std::unique_ptr<const Step> DeltaConvolve(const DeltaLayout& layout, Vector weights) {

@@ -36,15 +36,20 @@ namespace blocks {
 
 // Where the parts of a layer's rows lie in a row of Pass::wide, and its state in the session's.
 struct DeltaLayout {
-  explicit DeltaLayout(const DeltaTraits& traits, uint64_t state_offset = 0);
+  // layer: among those with such a state
+  explicit DeltaLayout(const DeltaTraits& traits, size_t layer = 0);
   DeltaTraits t;
   size_t q = 0, k = 0, v = 0, z = 0;
   size_t decay = 0;  // [v_heads], before: the token's share in it
   size_t beta = 0;   // [v_heads]
   size_t qk = 0;     // [k_heads]
   size_t end = 0;
+  size_t layer = 0;
   uint64_t state = 0;  // bytes
 };
+
+// Keeps the rows of drafts as they are before the convolution (State::trace).
+std::unique_ptr<const Step> DeltaTrace(const DeltaLayout& layout);
 
 std::unique_ptr<const Step> DeltaConvolve(const DeltaLayout& layout, Vector weights);
 // Unit lengths of q and k, their products, decay and beta.

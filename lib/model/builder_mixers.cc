@@ -84,8 +84,7 @@ Status NetworkBuilder::AddDelta(const std::string& prefix, const DeltaTraits& tr
   KRAFLA_ASSIGN_OR_RETURN(const Vector dt_bias,
                           weights_.FindVector(own + "dt_bias", traits.v_heads));
   KRAFLA_ASSIGN_OR_RETURN(const Vector norm, weights_.FindVector(own + "norm", traits.v_dim));
-  const blocks::DeltaLayout layout(traits, delta_offset_);
-  delta_offset_ += traits.state_floats() * sizeof(float);
+  const blocks::DeltaLayout layout(traits, n_deltas_++);
   const bool quantized = IsQuantized(wq.format) || IsQuantized(wk.format) ||
                          IsQuantized(wv.format) || IsQuantized(wz.format);
   KRAFLA_RETURN_IF_ERROR(AddInput(prefix + "attn_norm", NormPlace::kBefore, quantized));
@@ -97,6 +96,7 @@ Status NetworkBuilder::AddDelta(const std::string& prefix, const DeltaTraits& tr
                                    {wa, layout.decay, {}},
                                    {wb, layout.beta, {}}},
                                   /*from_wide=*/false));
+  steps.push_back(blocks::DeltaTrace(layout));
   steps.push_back(blocks::DeltaConvolve(layout, conv));
   steps.push_back(blocks::DeltaPrepare(layout, a, dt_bias));
   steps.push_back(blocks::DeltaRule(layout));

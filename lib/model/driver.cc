@@ -242,15 +242,16 @@ Status Driver::FinishStep(DriverEvents& events) {
   return OkStatus();
 }
 
-void Driver::RunItems(const Step& step) {
-  const StepWork work = step.Work(pass_);
+// Some items from `first` on; returns how many.
+size_t Driver::RunItems(const Step& step, const Pass& pass, size_t first) {
+  const StepWork work = step.Work(pass);
   const Pieces pieces = PiecesOf(work, runtime_.threads().size());
-  const size_t n = std::min(pieces.group, work.items - next_);
+  const size_t n = std::min(pieces.group, work.items - first);
   struct Job {
     const Step& step;
     const Pass& pass;
     size_t first;
-  } job{step, pass_, next_};
+  } job{step, pass, first};
   runtime_.threads().Run(
       n, pieces.grain,
       [](void* context, size_t begin, size_t end, size_t thread) {
@@ -258,7 +259,29 @@ void Driver::RunItems(const Step& step) {
         j.step.Run(j.pass, j.first + begin, j.first + end, thread);
       },
       &job);
-  next_ += n;
+  return n;
+}
+
+void Driver::Rewind(State& state, int64_t position, size_t n) {
+  const PassRow rows[kHeadRows] = {};
+  const PassSequence sequence{&state, 0, static_cast<uint32_t>(n), position};
+  Pass pass;
+  pass.rows = {rows, n};
+  pass.sequences = {&sequence, 1};
+  pass.wide = state.trace();
+  pass.ld_wide = network_.shape().trace_width;
+  state.Drop();
+  for (size_t layer = 0; layer < n_layers_; ++layer) {
+    bool any = false;
+    for (const auto& step : network_.layer(layer)) {
+      if (!step->FromTrace()) continue;
+      any = true;
+      const size_t items = step->Work(pass).items;
+      for (size_t done = 0; done < items;) done += RunItems(*step, pass, done);
+    }
+    if (any) pass.wide += kHeadRows * pass.ld_wide;
+  }
+  state.PassDone();
 }
 
 StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
@@ -270,7 +293,7 @@ StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
     if (work) {
       KRAFLA_RETURN_IF_ERROR(events.Check());
       if (next_ == 0) KRAFLA_RETURN_IF_ERROR(events.BeforeStep(step, pass_));
-      RunItems(step);
+      next_ += RunItems(step, pass_, next_);
     }
     if (next_ == items) KRAFLA_RETURN_IF_ERROR(FinishStep(events));
     if (stage_ == stages()) break;

@@ -67,6 +67,13 @@ class Driver {
   };
   StatusOr<bool> Run(DriverEvents& events, const Pause& pause);
 
+  // Logits of row i of a batch of one sequence that wanted all of them, at most kHeadRows; until
+  // the next Begin.
+  const float* head_row(size_t i) const { return turn_logits_ + i * pass_.ld_logits; }
+  // Makes B of the state again, from A and the first n rows of its trace, which begins at this
+  // position and is used up.
+  void Rewind(State& state, int64_t position, size_t n);
+
   // Of the begun batch, for progress: stages done and in all (embed, the layers, the head's turns).
   size_t stages_done() const { return stage_; }
   size_t stages() const { return 1 + n_layers_ + n_turns_; }
@@ -81,7 +88,7 @@ class Driver {
   Status Deliver(DriverEvents& events);
   Status DeliverHidden(DriverEvents& events);
   Status FinishStep(DriverEvents& events);
-  void RunItems(const Step& step);
+  size_t RunItems(const Step& step, const Pass& pass, size_t first);
 
   struct LogitRow {
     uint32_t row = 0;

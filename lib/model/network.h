@@ -19,6 +19,8 @@ namespace krafla {
 inline size_t PadTo16(size_t n) { return (n + 15) / 16 * 16; }
 inline size_t BlocksOf(size_t cols) { return (cols + kBlock - 1) / kBlock; }  // quantised
 
+inline constexpr size_t kHeadRows = 16;  // rows whose logits are computed together; of a draft
+
 // The sizes from which arena, KV pages and plan follow; Arch::shape gives them for a configuration.
 struct NetworkShape {
   size_t n_layers = 0;
@@ -36,6 +38,12 @@ struct NetworkShape {
   size_t n_ff_expert = 0;
   uint64_t recurrent_bytes = 0;
   size_t n_delta_layers = 0;  // layers without keys and values
+  size_t trace_width = 0;     // of a row of such a layer's trace (State::Trace)
+
+  // Of the traces of a draft's rows, all layers.
+  uint64_t trace_bytes() const {
+    return uint64_t{n_delta_layers} * kHeadRows * trace_width * sizeof(float);
+  }
 
   KvShape kv(KvType type) const { return {type, n_layers - n_delta_layers, n_kv_heads, head_dim}; }
 };
@@ -88,7 +96,6 @@ struct Routes {
 };
 
 inline constexpr size_t kMaxQueries = 32;     // of one attend call: they share the loads of K and V
-inline constexpr size_t kHeadRows = 16;       // rows whose logits are computed together
 inline constexpr size_t kTileFloats = 32768;  // of a thread's scratch for tiles of outputs
 
 // Everything that a step may touch.
@@ -153,6 +160,8 @@ class Step {
   virtual const char* name() const = 0;
   virtual StepWork Work(const Pass& pass) const = 0;
   virtual void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const = 0;
+  // Part of what makes the recurrent state out of a trace: Driver::Rewind runs these alone.
+  virtual bool FromTrace() const { return false; }
 };
 
 using StepList = std::vector<std::unique_ptr<const Step>>;

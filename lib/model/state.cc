@@ -180,6 +180,8 @@ State& State::operator=(State&& other) noexcept {
   for (int i = 0; i < 2; ++i) copies_[i] = std::move(other.copies_[i]);
   current_ = other.current_;
   begun_ = other.begun_;
+  trace_ = std::move(other.trace_);
+  tracing_ = other.tracing_;
   return *this;
 }
 
@@ -322,6 +324,13 @@ uint64_t State::held_bytes() const {
 void State::Restore(std::span<const std::byte> recurrent) {
   std::memcpy(copies_[1 - current_].data(), recurrent.data(), recurrent.size());
   begun_ = true;
+}
+
+Status State::ReserveTrace(uint64_t bytes) {
+  if (trace_.size() >= bytes) return OkStatus();
+  KRAFLA_ASSIGN_OR_RETURN(trace_,
+                          memory_->Allocate(bytes, MemoryKind::kState, "a draft's recurrent part"));
+  return OkStatus();
 }
 
 void State::Commit() {

@@ -169,6 +169,13 @@ class State {
   std::byte* recurrent_out() const { return copies_[1 - current_].data(); }
   // B holds these bytes, as if a pass had written them.
   void Restore(std::span<const std::byte> recurrent);
+  // What the rows of a draft bring to the recurrent state, kept so that B can be made again from A
+  // and the first of them: [layer with such a state][kHeadRows][width]. Memory comes with the
+  // first draft; passes write it while `tracing`.
+  Status ReserveTrace(uint64_t bytes);
+  void Trace(bool tracing) { tracing_ = tracing; }
+  bool tracing() const { return tracing_; }
+  float* trace() const { return trace_.as<float>(); }
   const std::byte* committed() const { return copies_[current_].data(); }
 
  private:
@@ -193,6 +200,8 @@ class State {
   Buffer copies_[2];
   int current_ = 0;
   bool begun_ = false;
+  Buffer trace_;
+  bool tracing_ = false;
 };
 
 }  // namespace krafla

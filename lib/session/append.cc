@@ -19,6 +19,30 @@ Status Session::Begin(std::span<const int32_t> ids, const AppendOptions& options
   return OkStatus();
 }
 
+Status Session::BeginDraft(std::span<const int32_t> ids) {
+  if (ids.empty() || ids.size() > max_draft()) {
+    return ArgumentError("draft: got {} ids, want 1 to {}", ids.size(), max_draft());
+  }
+  KRAFLA_RETURN_IF_ERROR(CheckIdle());
+  if (state_.recurrent_bytes() > 0) {
+    KRAFLA_RETURN_IF_ERROR(state_.ReserveTrace(model_->network().shape().trace_bytes()));
+  }
+  AppendOptions options;
+  options.logits = WantLogits::kAll;
+  KRAFLA_RETURN_IF_ERROR(Begin(ids, options));
+  draft_ = true;
+  state_.Trace(state_.recurrent_bytes() > 0);
+  return OkStatus();
+}
+
+size_t Session::max_draft() const { return std::min(driver_->max_rows(), kHeadRows); }
+
+std::span<const float> Session::draft_logits(size_t i) const {
+  return {driver_->head_row(i), model_->network().shape().n_vocab};
+}
+
+void Session::Keep(size_t n) { job_->CommitFirst(static_cast<int64_t>(n)); }
+
 StatusOr<bool> Session::Step(int64_t max_us) {
   if (!begun_) return StateError("session: no append is begun");
   Driver::Pause pause;
@@ -27,7 +51,7 @@ StatusOr<bool> Session::Step(int64_t max_us) {
     pause.deadline = Driver::Clock::now() + AtMostAYear(max_us);
   }
   KRAFLA_ASSIGN_OR_RETURN(const bool done, job_->Run(pause));
-  if (done) job_->Commit();
+  if (done && !draft_) job_->Commit();
   return done;
 }
 

@@ -78,7 +78,8 @@ void Job::BeginPass() {
             .subspan(static_cast<size_t>(sequence.position), static_cast<size_t>(part.in_pass));
     sequence.all_logits = options_.logits == WantLogits::kAll;
     sequence.all_hidden = options_.on_hidden != nullptr;
-    if (options_.logits != WantLogits::kNone && part.done + part.in_pass == part.n) {
+    if (options_.logits != WantLogits::kNone && !session.draft_ &&
+        part.done + part.in_pass == part.n) {
       sequence.last_logits = session.logits_row(1 - session.current_);
     }
     session.state_.BeginPass(sequence.position, part.in_pass);
@@ -115,7 +116,7 @@ StatusOr<bool> Job::Run(const Driver::Pause& pause) {
 void Job::Commit() {
   for (const Part& part : parts_) {
     Session& session = *part.session;
-    session.begun_ = false;
+    session.Ended();
     if (part.n == 0) continue;
     session.length_ = part.position + part.n;
     session.ids_.resize(static_cast<size_t>(session.length_));
@@ -137,6 +138,20 @@ void Job::Commit() {
   parts_.clear();
 }
 
+void Job::CommitFirst(int64_t n) {
+  if (n == 0) return Drop();
+  Part& part = parts_.front();
+  Session& session = *part.session;
+  if (n < part.n && session.state_.recurrent_bytes() > 0) {
+    driver_->Rewind(session.state_, part.position, static_cast<size_t>(n));
+  }
+  part.n = n;
+  const float* row = driver_->head_row(static_cast<size_t>(n - 1));
+  std::copy_n(row, session.model_->network().shape().n_vocab,
+              session.logits_row(1 - session.current_));
+  Commit();
+}
+
 void Job::Drop() {
   for (const Part& part : parts_) {
     Session& session = *part.session;
@@ -144,7 +159,7 @@ void Job::Drop() {
     session.state_.Drop();
     session.state_.Cut(session.length_);
     session.snapshots_.Cut(session.length_);
-    session.begun_ = false;
+    session.Ended();
   }
   parts_.clear();
 }

@@ -37,7 +37,8 @@ class Job final : public DriverEvents {
 
   StatusOr<bool> Run(const Driver::Pause& pause);  // true: all rows are done
   void Commit();
-  void Drop();  // every session as it was
+  void CommitFirst(int64_t n);  // of a draft, whose rows are all done
+  void Drop();                  // every session as it was
 
   Status Check() override;
   Status OnLogits(size_t sequence, int64_t position, const float* row) override;

@@ -81,6 +81,14 @@ class Session {
   StatusOr<bool> Step(int64_t max_us);
   void Abandon();
 
+  // A draft: ids of which perhaps only the first will stay, at most max_draft(). Begins and steps
+  // as an append; once Step() has returned true their logits are there, and Keep(n) makes it an
+  // append of the first n, bit-equal to one, or of none. Keep cannot fail.
+  Status BeginDraft(std::span<const int32_t> ids);
+  std::span<const float> draft_logits(size_t i) const;  // after ids[i]
+  void Keep(size_t n);
+  size_t max_draft() const;
+
   // To length <= this->length(); the logits are those after the cut. report may be null.
   Status Truncate(int64_t length, CutReport* report);
   StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
@@ -123,6 +131,10 @@ class Session {
   Session() = default;
   static StatusOr<std::unique_ptr<Session>> Make(std::shared_ptr<const Model> model,
                                                  const SessionOptions& options);
+  void Ended() {  // what was begun
+    begun_ = draft_ = false;
+    state_.Trace(false);
+  }
   Status CheckIdle() const;  // StateError between Begin() and the end of it
   Status CheckVocabulary(std::span<const int32_t> ids) const;
   Status CheckIds(std::span<const int32_t> ids) const;
@@ -145,6 +157,7 @@ class Session {
   std::span<const float> logits_;
   std::unique_ptr<Job> job_;
   bool begun_ = false;
+  bool draft_ = false;  // what is begun is a draft
   std::atomic<bool> cancel_{false};
 };
 
