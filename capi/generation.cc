@@ -55,6 +55,26 @@ Status CheckNumbers(const krafla_generate_options& options) {
   return OkStatus();
 }
 
+// The two must mean the same by an id; a longer tail of unused ids (padding) is no difference.
+Status CheckDraftModel(const krafla_session& session, const krafla_session* draft) {
+  constexpr const char* kWhere = "krafla_speculation: draft";
+  if (draft == nullptr) return ArgumentError("{}: got NULL, want a session", kWhere);
+  if (draft == &session) return ArgumentError("{}: got the session that generates", kWhere);
+  SessionUse use(draft);
+  KRAFLA_RETURN_IF_ERROR(use.status());
+  const Model& model = *session.shared->model;
+  const Model& other = *draft->shared->model;
+  if (model.tokenizer_table() != other.tokenizer_table()) {
+    return UnsupportedError("{}: its model \"{}\" has another tokenizer than \"{}\"", kWhere,
+                            other.config().name, model.config().name);
+  }
+  if (model.tokenizer_table().empty() && model.config().n_vocab != other.config().n_vocab) {
+    return UnsupportedError("{}: its model has {} ids, want {}", kWhere, other.config().n_vocab,
+                            model.config().n_vocab);
+  }
+  return OkStatus();
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Generation>> Generation::Create(krafla_session* session,
@@ -71,6 +91,7 @@ StatusOr<std::unique_ptr<Generation>> Generation::Create(krafla_session* session
   made->top_ids_.resize(std::min(n_top, n_vocab));
   made->top_logprobs_.resize(made->top_ids_.size());
   made->before_ = session->session->length();
+  KRAFLA_RETURN_IF_ERROR(made->OpenSpeculation(options.speculation));
   // The history's room for the whole reply is taken now.
   int64_t most = session->session->context() - session->session->length();
   if (options.max_tokens > 0) most = std::min(most, options.max_tokens);
@@ -94,6 +115,34 @@ Status Generation::OpenText(std::vector<std::string> stops) {
   return OkStatus();
 }
 
+Status Generation::OpenSpeculation(const krafla_speculation* options) {
+  krafla_speculation given;
+  KRAFLA_RETURN_IF_ERROR(ReadOptions(options, "krafla_speculation", &given));
+  constexpr auto kMost = static_cast<int64_t>(Speculator::kMost);
+  if (given.max_tokens < 0 || given.max_tokens > kMost) {
+    return ArgumentError("krafla_speculation: max_tokens: got {}, want 0 to {}", given.max_tokens,
+                         kMost);
+  }
+  const Session& session = *session_->session;
+  most_drafted_ = std::min(given.max_tokens > 0 ? given.max_tokens : kMost,
+                           static_cast<int64_t>(session.max_draft()) - 1);
+  const DraftLength length = given.always != 0 ? DraftLength::kMost : DraftLength::kWhatPays;
+  switch (given.kind) {
+    case KRAFLA_SPECULATE_NONE:
+      return OkStatus();
+    case KRAFLA_SPECULATE_LOOKUP:
+      speculator_ = CreateLookupSpeculator(length);
+      return OkStatus();
+    case KRAFLA_SPECULATE_MODEL:
+      KRAFLA_RETURN_IF_ERROR(CheckDraftModel(*session_, given.draft));
+      draft_busy_ = &given.draft->busy;
+      speculator_ = CreateModelSpeculator(length, *given.draft->session, *session_->session);
+      return OkStatus();
+    default:
+      return ArgumentError("krafla_speculation: kind: got {}, want KRAFLA_SPECULATE_*", given.kind);
+  }
+}
+
 Status Generation::CheckLogits() const {
   if (!session_->session->logits().empty()) return OkStatus();
   return StateError("generate: the session has no logits: append a prompt first");
@@ -102,11 +151,14 @@ Status Generation::CheckLogits() const {
 StatusOr<bool> Generation::Step(int64_t max_us) {
   Busy busy(sampler_->busy);
   KRAFLA_RETURN_IF_ERROR(busy.status());
+  std::optional<Busy> draft_busy;
+  if (draft_busy_ != nullptr) KRAFLA_RETURN_IF_ERROR(draft_busy.emplace(*draft_busy_).status());
   const auto deadline = Clock::now() + AtMostAYear(max_us);
   bool worked = false;  // each slice does something, however short it is
   while (result_.finish == 0) {
-    if (!reading_) {
-      KRAFLA_RETURN_IF_ERROR(Next());
+    if (phase_ == Phase::kChoose) {
+      KRAFLA_RETURN_IF_ERROR(Choose(session_->session->logits(), session_->session->length()));
+      if (end_ != 0) Finish(end_);
       continue;
     }
     int64_t left = max_us;
@@ -115,29 +167,34 @@ StatusOr<bool> Generation::Step(int64_t max_us) {
       if (left <= 0 && worked) return false;
       left = std::max<int64_t>(left, 1);
     }
-    KRAFLA_RETURN_IF_ERROR(Read(left));
+    if (phase_ != Phase::kRead) {
+      KRAFLA_ASSIGN_OR_RETURN(const bool drafted, Draft(left));
+      if (drafted) continue;
+    } else {
+      KRAFLA_RETURN_IF_ERROR(Read(left));
+    }
     worked = true;
-    if (reading_ || max_us == 0) return result_.finish != 0;
+    if (max_us == 0) return result_.finish != 0;
   }
   return true;
 }
 
-// Samples one token and begins to read it, or notes in result why there is none.
-Status Generation::Next() {
-  Session& session = *session_->session;
+// The next token, from the logits that precede this position, or in end_ why there is none.
+Status Generation::Choose(std::span<const float> logits, int64_t position) {
   if (options_.max_tokens > 0 && result_.n_tokens >= options_.max_tokens) {
-    Finish(KRAFLA_FINISH_LENGTH);
+    end_ = KRAFLA_FINISH_LENGTH;
     return OkStatus();
   }
-  if (session.length() >= session.context()) {
-    Finish(KRAFLA_FINISH_CONTEXT);
+  if (position >= session_->session->context()) {
+    end_ = KRAFLA_FINISH_CONTEXT;
     return OkStatus();
   }
-  KRAFLA_RETURN_IF_ERROR(CheckLogits());
-  KRAFLA_ASSIGN_OR_RETURN(const int32_t id, sampler_->sampler->Sample(session.logits()));
+  if (logits.empty()) return CheckLogits();
+  KRAFLA_ASSIGN_OR_RETURN(const int32_t id, sampler_->sampler->Sample(logits));
+  if (speculator_ != nullptr) speculator_->Chose(id);
   if (Ends(id)) {
     result_.end_id = id;
-    Finish(KRAFLA_FINISH_END);
+    end_ = KRAFLA_FINISH_END;
     return OkStatus();
   }
   std::string_view text;
@@ -145,38 +202,114 @@ Status Generation::Next() {
     KRAFLA_ASSIGN_OR_RETURN(text, text_->Push(id));
   }
   after_ = 0;
-  if (Tell(id, text)) after_ = KRAFLA_FINISH_CALLBACK;
+  if (Tell(id, text, logits, position)) after_ = KRAFLA_FINISH_CALLBACK;
   if (text_ && text_->stop() >= 0) after_ = KRAFLA_FINISH_STOP;
-  // The session and the sampler's history stay in step: after the append nothing fails.
-  sampler_->sampler->ReserveForAccept(1);
-  KRAFLA_RETURN_IF_ERROR(session.Begin({&id, 1}, AppendOptions{}));
   id_ = id;
-  reading_ = true;
+  phase_ = Phase::kBeginDraft;
+  return OkStatus();
+}
+
+// True once the token that was chosen is being read, with a draft or without.
+StatusOr<bool> Generation::Draft(int64_t max_us) {
+  if (phase_ == Phase::kBeginDraft) KRAFLA_RETURN_IF_ERROR(BeginDraft());
+  if (phase_ == Phase::kRead) return true;
+  KRAFLA_ASSIGN_OR_RETURN(const bool done, speculator_->Step(max_us));
+  if (done) KRAFLA_RETURN_IF_ERROR(BeginRead(speculator_->draft()));
+  return done;
+}
+
+Status Generation::BeginDraft() {
+  const Session& session = *session_->session;
+  int64_t most = std::min(most_drafted_, session.context() - session.length() - 1);
+  if (options_.max_tokens > 0) most = std::min(most, options_.max_tokens - result_.n_tokens - 1);
+  if (speculator_ == nullptr || after_ != 0 || most <= 0) return BeginRead({});
+  KRAFLA_RETURN_IF_ERROR(
+      speculator_->Begin(session.ids(), id_, static_cast<size_t>(most), *sampler_->sampler));
+  phase_ = Phase::kDraft;
+  return OkStatus();
+}
+
+Status Generation::BeginRead(std::span<const int32_t> draft) {
+  Session& session = *session_->session;
+  reading_[0] = id_;
+  std::copy(draft.begin(), draft.end(), reading_.begin() + 1);
+  n_reading_ = 1 + draft.size();
+  // The session and the sampler's history stay in step: after the append nothing fails.
+  sampler_->sampler->ReserveForAccept(n_reading_);
+  // Where there is no room for a draft there may be for a token.
+  if (n_reading_ > 1 && !session.BeginDraft({reading_.data(), n_reading_}).ok()) n_reading_ = 1;
+  if (n_reading_ == 1) KRAFLA_RETURN_IF_ERROR(session.Begin({&id_, 1}, AppendOptions{}));
+  result_.drafted += static_cast<int64_t>(n_reading_) - 1;
+  read_us_ = 0;
+  phase_ = Phase::kRead;
   return OkStatus();
 }
 
 Status Generation::Read(int64_t max_us) {
+  const auto start = Clock::now();
   KRAFLA_ASSIGN_OR_RETURN(const bool done, session_->session->Step(max_us));
+  read_us_ += std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   if (!done) return OkStatus();
-  reading_ = false;
-  KRAFLA_RETURN_IF_ERROR(sampler_->sampler->Accept(id_));
-  ++result_.n_tokens;
-  if (after_ == KRAFLA_FINISH_STOP) result_.stop = text_->stop();
+  phase_ = Phase::kChoose;
+  if (speculator_ != nullptr) speculator_->Passed(n_reading_, read_us_);
+  if (n_reading_ > 1) return TakeDraft();
+  KRAFLA_RETURN_IF_ERROR(Accept());
   if (after_ != 0) Finish(after_);
   return OkStatus();
 }
 
+// Chooses on from the rows of a draft for as long as it was right: with the logits, the history
+// and the random numbers that reading token by token would have brought.
+Status Generation::TakeDraft() {
+  Session& session = *session_->session;
+  const int64_t length = session.length();
+  bool read = true;  // id_ is one of the rows
+  {
+    size_t kept = 1;
+    struct Keep {
+      ~Keep() { session.Keep(kept); }
+      Session& session;
+      const size_t& kept;
+    } keep{session, kept};
+    KRAFLA_RETURN_IF_ERROR(Accept());
+    while (read && after_ == 0 && end_ == 0) {
+      KRAFLA_RETURN_IF_ERROR(
+          Choose(session.draft_logits(kept - 1), length + static_cast<int64_t>(kept)));
+      read = end_ == 0 && kept < n_reading_ && id_ == reading_[kept];
+      if (!read) break;
+      phase_ = Phase::kChoose;
+      ++kept;
+      ++result_.accepted;
+      KRAFLA_RETURN_IF_ERROR(Accept());
+    }
+  }
+  if (end_ != 0) {
+    Finish(end_);
+  } else if (read && after_ != 0) {
+    Finish(after_);
+  }
+  return OkStatus();
+}
+
+Status Generation::Accept() {
+  KRAFLA_RETURN_IF_ERROR(sampler_->sampler->Accept(id_));
+  ++result_.n_tokens;
+  return OkStatus();
+}
+
 void Generation::Abandon() {
-  if (reading_) session_->session->Abandon();
-  reading_ = false;
+  if (phase_ == Phase::kRead) session_->session->Abandon();
+  if (phase_ == Phase::kDraft) speculator_->Abandon();
+  phase_ = Phase::kChoose;
 }
 
 void Generation::Finish(int32_t how) {
+  if (how == KRAFLA_FINISH_STOP) result_.stop = text_->stop();
   result_.finish = how;
   session_->NoteAppend(before_);
   if (!text_) return;
   const std::string_view rest = text_->Finish();
-  if (!rest.empty()) Tell(-1, rest);
+  if (!rest.empty()) Tell(-1, rest, {}, session_->session->length());
 }
 
 bool Generation::Ends(int32_t id) const {
@@ -186,16 +319,16 @@ bool Generation::Ends(int32_t id) const {
   return std::find(own.begin(), own.end(), id) != own.end();
 }
 
-bool Generation::Tell(int32_t id, std::string_view text) {
+bool Generation::Tell(int32_t id, std::string_view text, std::span<const float> logits,
+                      int64_t position) {
   if (options_.on_token == nullptr) return false;
   krafla_token token{};
   token.struct_size = sizeof(token);
   token.id = id;
-  token.position = session_->session->length();
+  token.position = position;
   token.text = text.data();
   token.text_length = text.size();
   if (options_.logprobs != 0 && id >= 0) {
-    const std::span<const float> logits = session_->session->logits();
     const double scale = LogSumExp(logits);
     token.logprob = LogProb(logits[static_cast<size_t>(id)], scale);
     TopLogProbs(logits, scale, top_ids_, top_logprobs_);

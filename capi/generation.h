@@ -4,14 +4,19 @@
 #ifndef KRAFLA_CAPI_GENERATION_H_
 #define KRAFLA_CAPI_GENERATION_H_
 
+#include <array>
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "capi/handles.h"
 #include "capi/text_stream.h"
+#include "include/krafla/krafla_batch.h"
+#include "lib/batch/speculator.h"
 
 namespace krafla::capi {
 
@@ -34,10 +39,16 @@ class Generation {
   Generation(krafla_session* session, const krafla_generate_options& options)
       : session_(session), options_(options) {}
   Status OpenText(std::vector<std::string> stops);
-  Status Next();
+  Status OpenSpeculation(const krafla_speculation* given);
+  Status Choose(std::span<const float> logits, int64_t position);
+  Status BeginDraft();
+  StatusOr<bool> Draft(int64_t max_us);
+  Status BeginRead(std::span<const int32_t> draft);
   Status Read(int64_t max_us);
+  Status TakeDraft();
+  Status Accept();
   bool Ends(int32_t id) const;
-  bool Tell(int32_t id, std::string_view text);
+  bool Tell(int32_t id, std::string_view text, std::span<const float> logits, int64_t position);
   void Finish(int32_t how);
 
   krafla_session* session_;
@@ -50,9 +61,20 @@ class Generation {
   std::vector<float> top_logprobs_;
   krafla_generate_result result_ = KRAFLA_GENERATE_RESULT_INIT;
   int64_t before_ = 0;  // length at the beginning
-  int32_t id_ = -1;     // the token that is being read
-  bool reading_ = false;
-  int32_t after_ = 0;  // how the reply finishes once the token is read, 0: it goes on
+  // A token is chosen; a draft of what may follow it is begun and made, where there is a
+  // speculator; it is read with its draft.
+  enum class Phase { kChoose, kBeginDraft, kDraft, kRead };
+  Phase phase_ = Phase::kChoose;
+  int32_t id_ = -1;    // the token that was chosen
+  int32_t after_ = 0;  // how the reply finishes once it is read, 0: it goes on
+  int32_t end_ = 0;    // how it finishes where nothing was chosen
+
+  std::unique_ptr<Speculator> speculator_;    // may be null
+  std::atomic<bool>* draft_busy_ = nullptr;   // of the draft model's session
+  int64_t most_drafted_ = 0;                  // tokens of a draft
+  std::array<int32_t, kHeadRows> reading_{};  // id_ and what was drafted behind it
+  size_t n_reading_ = 0;
+  double read_us_ = 0;
 };
 
 }  // namespace krafla::capi

@@ -21,6 +21,7 @@ ALLOWED = {
 }
 ALLOWED["lib/model"] = ALLOWED["lib/weights"] | {"lib/weights"}
 ALLOWED["lib/session"] = ALLOWED["lib/model"] | {"lib/model"}
+ALLOWED["lib/batch"] = ALLOWED["lib/session"] | {"lib/session", "lib/sampler"}
 ALLOWED["lib/eval"] = ALLOWED["lib/session"] | {"lib/session", "lib/tokenizer"}
 ALLOWED["lib/calibrate"] = ALLOWED["lib/eval"] | {"lib/eval", "lib/sampler"}
 ALLOWED["lib/convert"] = ALLOWED["lib/calibrate"] | {"lib/calibrate"}

@@ -30,6 +30,21 @@ void Session::BecomeCopy(const Snapshots::Copy& copy) {
   snapshots_.Cut(length_);
 }
 
+int64_t Session::CutBack(int64_t length) {
+  if (length >= length_) return length_;
+  const Snapshots::Copy copy = AnchorBefore(length);
+  if (!copy.state.empty()) {
+    state_.Restore(copy.state);
+    state_.Commit();
+  }
+  state_.Cut(copy.length);
+  length_ = copy.length;
+  ids_.resize(static_cast<size_t>(length_));
+  logits_ = {};
+  snapshots_.Cut(length_);
+  return length_;
+}
+
 Status Session::Truncate(int64_t length, CutReport* report) {
   KRAFLA_RETURN_IF_ERROR(CheckIdle());
   if (length < 0 || length > length_) {

@@ -166,8 +166,7 @@ void Job::Drop() {
 
 Status Job::Check() {
   for (const Part& part : parts_) {
-    std::atomic<bool>& cancel = part.session->cancel_;
-    if (cancel.load(std::memory_order_relaxed) && cancel.exchange(false)) {
+    if (part.session->cancelled() && part.session->TakeCancel()) {
       return CancelledError("cancelled after {} of {} tokens", done_, total_);
     }
   }

@@ -91,6 +91,9 @@ class Session {
 
   // To length <= this->length(); the logits are those after the cut. report may be null.
   Status Truncate(int64_t length, CutReport* report);
+  // To the last anchor of at most `length`, which it returns; there are no logits then. Cannot
+  // fail; nothing may be begun.
+  int64_t CutBack(int64_t length);
   StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
   // Makes the session one that has read exactly `ids`: what they have in common with its own stays,
   // as far as an anchor allows, the rest is read. report may be null.
@@ -108,6 +111,9 @@ class Session {
 
   // May be called from any thread; the running call, or else the next one, returns CancelledError.
   void Cancel() { cancel_.store(true, std::memory_order_relaxed); }
+  // For work of another session on this one's behalf: whether it was cancelled; once, where taken.
+  bool cancelled() const { return cancel_.load(std::memory_order_relaxed); }
+  bool TakeCancel() { return cancel_.exchange(false); }
 
   const std::shared_ptr<const Model>& model() const { return model_; }
   std::span<const int32_t> ids() const { return {ids_.data(), static_cast<size_t>(length_)}; }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "krafla/krafla.h"
+#include "krafla/krafla_batch.h"
 #include "krafla/krafla_tools.h"
 
 /* A negative array size is a compile error: C99's static assertion. */
@@ -36,9 +37,11 @@ CHECK(embed_size, sizeof(krafla_embed_options) == 16);
 CHECK(save_size, sizeof(krafla_save_options) == 16);
 CHECK(restore_size, sizeof(krafla_restore_options) == 32);
 CHECK(event_size, sizeof(krafla_event) == 72);
+CHECK(speculation_draft, offsetof(krafla_speculation, draft) == 16);
+CHECK(speculation_size, sizeof(krafla_speculation) == 32);
 CHECK(generate_user, offsetof(krafla_generate_options, user) == 56);
-CHECK(generate_size, sizeof(krafla_generate_options) == 88);
-CHECK(result_size, sizeof(krafla_generate_result) == 32);
+CHECK(generate_size, sizeof(krafla_generate_options) == 96);
+CHECK(result_size, sizeof(krafla_generate_result) == 48);
 #endif
 
 /* Numbers are never reused. */
@@ -90,6 +93,9 @@ CHECK(KRAFLA_FINISH_STOP, KRAFLA_FINISH_STOP == 5);
 CHECK(KRAFLA_EVENT_PROMPT, KRAFLA_EVENT_PROMPT == 1);
 CHECK(KRAFLA_EVENT_TOKEN, KRAFLA_EVENT_TOKEN == 2);
 CHECK(KRAFLA_EVENT_END, KRAFLA_EVENT_END == 3);
+CHECK(KRAFLA_SPECULATE_NONE, KRAFLA_SPECULATE_NONE == 0);
+CHECK(KRAFLA_SPECULATE_LOOKUP, KRAFLA_SPECULATE_LOOKUP == 1);
+CHECK(KRAFLA_SPECULATE_MODEL, KRAFLA_SPECULATE_MODEL == 2);
 
 int main(void) {
   krafla_runtime_options runtime_options = KRAFLA_RUNTIME_OPTIONS_INIT;

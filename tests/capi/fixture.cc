@@ -15,11 +15,11 @@ void Must(int32_t code) {
 
 class ConvertedModel {
  public:
-  ConvertedModel() {
+  explicit ConvertedModel(const std::string& name) {
     path = (std::filesystem::temp_directory_path() /
-            ("krafla-capi-" + std::to_string(getpid()) + ".mlb"))
+            ("krafla-capi-" + std::to_string(getpid()) + name + ".mlb"))
                .string();
-    const std::string folder = CheckpointFolder();
+    const std::string folder = KRAFLA_TEST_DATA "/models/" + name;
     krafla_convert_options options = KRAFLA_CONVERT_OPTIONS_INIT;
     options.kind = KRAFLA_CONVERT_HF;
     options.input = folder.c_str();
@@ -38,13 +38,19 @@ class ConvertedModel {
 std::string CheckpointFolder() { return KRAFLA_TEST_DATA "/models/tiny-chat"; }
 
 const std::string& TinyModelPath() {
-  static const ConvertedModel model;
+  static const ConvertedModel model("tiny-chat");
   return model.path;
 }
 
-ModelHandle OpenTiny(krafla_runtime* runtime) {
+const std::string& TinyHybridPath() {
+  static const ConvertedModel model("qwen3_5");
+  return model.path;
+}
+
+ModelHandle OpenTiny(krafla_runtime* runtime) { return Open(TinyModelPath(), runtime); }
+
+ModelHandle Open(const std::string& path, krafla_runtime* runtime) {
   krafla_model* model = nullptr;
-  const std::string& path = TinyModelPath();
   Must(krafla_model_open_path(&model, runtime, path.data(), path.size(), nullptr));
   return ModelHandle(model);
 }

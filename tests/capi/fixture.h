@@ -25,6 +25,10 @@ using TokenizerHandle =
 std::string CheckpointFolder();
 const std::string& TinyModelPath();
 
+// Of a hybrid with recurrent state, without a tokenizer.
+const std::string& TinyHybridPath();
+
+ModelHandle Open(const std::string& path, krafla_runtime* runtime = nullptr);
 ModelHandle OpenTiny(krafla_runtime* runtime = nullptr);
 SessionHandle MakeSession(const krafla_model* model, int32_t kv = KRAFLA_KV_F16);
 std::vector<float> Logits(const krafla_session* session);

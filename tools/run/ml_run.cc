@@ -44,6 +44,13 @@ void AddOptions(CLI::App& app, RunArgs* args) {
              "Positions of the context (default: the smaller of 4096 and the model's maximum)");
   AddKv(app, &talk.model, "f16");
   AddLoad(app, &talk.model);
+  CLI::Option* lookup =
+      app.add_flag("--lookup", talk.lookup,
+                   "Guess tokens from what the text said before; never changes the reply");
+  app.add_option("--draft", talk.draft,
+                 "Guess tokens with this smaller model of the same tokenizer")
+      ->type_name("MODEL")
+      ->excludes(lookup);
   app.footer(kFooter);
 }
 

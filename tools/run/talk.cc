@@ -63,6 +63,19 @@ ExitCode Talk::Open(const TalkArgs& args) {
   info.struct_size = sizeof(info);
   (void)krafla_session_get_info(session_.get(), &info);
   context_ = info.context;
+  return OpenSpeculation(args);
+}
+
+ExitCode Talk::OpenSpeculation(const TalkArgs& args) {
+  if (args.lookup) speculation_.kind = KRAFLA_SPECULATE_LOOKUP;
+  if (args.draft.empty()) return kExitOk;
+  ModelArgs model = args.model;
+  model.model = args.draft;
+  if (ExitCode e = OpenModel(model, runtime_.get(), &draft_model_)) return e;
+  model.context = std::min(context_, ModelInfo(draft_model_.get()).max_context);
+  if (ExitCode e = CreateSession(model, draft_model_.get(), &draft_)) return e;
+  speculation_.kind = KRAFLA_SPECULATE_MODEL;
+  speculation_.draft = draft_.get();
   return kExitOk;
 }
 
@@ -185,6 +198,7 @@ ExitCode Talk::Generate(int64_t max_tokens, Reply* reply) {
   options.tokenizer = tokenizer_.get();
   options.on_token = OnToken;
   options.user = &stream;
+  options.speculation = &speculation_;
   krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;
   const auto start = Clock::now();
   int32_t code = KRAFLA_OK;
@@ -194,6 +208,8 @@ ExitCode Talk::Generate(int64_t max_tokens, Reply* reply) {
   }
   reply_seconds_ += SecondsSince(start);
   reply_tokens_ += result.n_tokens;
+  drafted_ += result.drafted;
+  accepted_ += result.accepted;
   if (stream.written == kExitOk && IsTerminal(STDOUT_FILENO) && !reply->text.ends_with('\n')) {
     stream.written = WriteStdout("\n");
   }
@@ -212,10 +228,14 @@ void Talk::Forget() {
 }
 
 std::string Talk::Statistics() const {
-  return fmt::format(
+  std::string text = fmt::format(
       "prompt: {} tokens in {:.3f} s ({:.1f}/s); reply: {} tokens in {:.3f} s ({:.1f}/s)",
       prompt_tokens_, prompt_seconds_, Rate(prompt_tokens_, prompt_seconds_), reply_tokens_,
       reply_seconds_, Rate(reply_tokens_, reply_seconds_));
+  if (speculation_.kind != KRAFLA_SPECULATE_NONE) {
+    text += fmt::format("; drafted: {}, accepted: {}", drafted_, accepted_);
+  }
+  return text;
 }
 
 }  // namespace krafla::tools

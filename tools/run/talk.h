@@ -3,6 +3,8 @@
 #ifndef KRAFLA_TOOLS_RUN_TALK_H_
 #define KRAFLA_TOOLS_RUN_TALK_H_
 
+#include <krafla/krafla_batch.h>
+
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -21,6 +23,8 @@ struct TalkArgs {
   std::string system;
   bool has_system = false;
   int64_t max_tokens = -1;  // of a reply; -1: to its end, 0: none
+  bool lookup = false;
+  std::string draft;  // path of a smaller model's .mlb
 };
 
 struct Message {
@@ -61,6 +65,7 @@ class Talk {
 
  private:
   ExitCode OpenTemplate(const TalkArgs& args);
+  ExitCode OpenSpeculation(const TalkArgs& args);
   ExitCode EncodePieces(const krafla_piece* pieces, size_t n, uint32_t flags,
                         std::vector<int32_t>* ids) const;
 
@@ -70,10 +75,14 @@ class Talk {
   TemplatePtr template_;
   SamplerPtr sampler_;
   SessionPtr session_;
+  ModelPtr draft_model_;
+  SessionPtr draft_;
+  krafla_speculation speculation_ = KRAFLA_SPECULATION_INIT;
   int64_t context_ = 0;
   bool stdout_gone_ = false;
   int64_t prompt_tokens_ = 0, reply_tokens_ = 0;
   double prompt_seconds_ = 0, reply_seconds_ = 0;
+  int64_t drafted_ = 0, accepted_ = 0;
 };
 
 }  // namespace krafla::tools

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from types import TracebackType
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -245,43 +245,49 @@ class Session:
         return self._session.info()[3]
 
     def _begin(self, sampler: Sampler | None, max_tokens: int, stop: str | Sequence[str],
-               end_ids: Sequence[int], ignore_end: bool, logprobs: bool, top: int) -> None:
+               end_ids: Sequence[int], ignore_end: bool, logprobs: bool, top: int,
+               draft: Session | Literal["lookup"] | None) -> None:
         stops = [stop] if isinstance(stop, str) else list(stop)
         self._session.begin_generate((sampler or Sampler())._sampler, max_tokens,
                                      [text for text in stops if text], list(end_ids), ignore_end,
-                                     logprobs, top)
+                                     logprobs, top, draft == "lookup",
+                                     draft._session if isinstance(draft, Session) else None)
 
     def generate(self, sampler: Sampler | None = None, *, max_tokens: int = 0,
                  stop: str | Sequence[str] = (), end_ids: Sequence[int] = (),
-                 ignore_end: bool = False, logprobs: bool = False, top: int = 0) -> Iterator[Token]:
+                 ignore_end: bool = False, logprobs: bool = False, top: int = 0,
+                 draft: Session | Literal["lookup"] | None = None) -> Iterator[Token]:
         """Yields the reply's tokens as they come; greedy without a sampler. Leaving the loop ends the
         generation; the session then has read the tokens that were given out. stop: texts that end it and are never given out; top:
-        that many alternatives in Token.top. ``finish`` tells how it ended."""
-        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top)
+        that many alternatives in Token.top. ``finish`` tells how it ended. draft: guess tokens from the
+        text so far ("lookup") or with a session of a smaller model; that changes the time, never a token."""
+        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft)
         try:
             while self._session.generating():
-                yield from self._session.next()
+                token = self._session.next()
+                if token is not None:
+                    yield token
         finally:
             if self._session.generating():
                 self._session.stop()
 
     async def agenerate(self, sampler: Sampler | None = None, *, max_tokens: int = 0,
                         stop: str | Sequence[str] = (), end_ids: Sequence[int] = (),
-                        ignore_end: bool = False, logprobs: bool = False,
-                        top: int = 0) -> AsyncIterator[Token]:
+                        ignore_end: bool = False, logprobs: bool = False, top: int = 0,
+                        draft: Session | Literal["lookup"] | None = None) -> AsyncIterator[Token]:
         """The same for ``async for``: the event loop goes on while a thread computes."""
-        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top)
+        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft)
         loop = asyncio.get_running_loop()
         try:
             while self._session.generating():
                 work = loop.run_in_executor(None, self._session.next)
                 try:
-                    tokens = await asyncio.shield(work)
+                    token = await asyncio.shield(work)
                 except asyncio.CancelledError:
                     await asyncio.wait([work])  # a token or 20 ms
                     work.exception()
                     raise
-                for token in tokens:
+                if token is not None:
                     yield token
         finally:
             if self._session.generating():

@@ -2,6 +2,7 @@
 // looked at.
 #include <algorithm>
 #include <chrono>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "bind.h"
+#include "krafla/krafla_batch.h"
 
 namespace krafla_python {
 namespace {
@@ -17,6 +19,7 @@ constexpr int64_t kSliceUs = 20000;
 
 struct Token {
   int32_t id;
+  int64_t position;
   std::string text;
   std::optional<float> logprob;
   std::vector<std::pair<int32_t, float>> top;
@@ -120,7 +123,13 @@ class PySession {
 
   void BeginGenerate(krafla::Sampler& sampler, int64_t max_tokens,
                      const std::vector<std::string>& stops, const std::vector<int32_t>& end_ids,
-                     bool ignore_end, bool logprobs, int32_t n_top) {
+                     bool ignore_end, bool logprobs, int32_t n_top, bool lookup, PySession* draft) {
+    krafla_speculation speculation = KRAFLA_SPECULATION_INIT;
+    if (lookup) speculation.kind = KRAFLA_SPECULATE_LOOKUP;
+    if (draft != nullptr) {
+      speculation.kind = KRAFLA_SPECULATE_MODEL;
+      speculation.draft = draft->get().get();
+    }
     std::vector<krafla_string> strings;
     for (const std::string& stop : stops) strings.push_back({stop.data(), stop.size()});
     krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
@@ -132,6 +141,7 @@ class PySession {
     options.ignore_end = ignore_end ? 1 : 0;
     options.logprobs = logprobs || n_top > 0 ? 1 : 0;
     options.n_top = n_top;
+    options.speculation = &speculation;
     options.user = this;
     options.on_token = [](void* user, const krafla_token* token) {
       return static_cast<PySession*>(user)->OnToken(*token);
@@ -140,11 +150,12 @@ class PySession {
     krafla::Check(krafla_session_begin_generate(get().get(), sampler.get(), &options));
     tokens_.clear();
     told_ = -1;
+    draft_ = draft == nullptr ? nullptr : draft->session_;
     generating_ = true;
   }
 
-  // The tokens of the next slices: at least one, unless the reply has ended (then perhaps none).
-  std::vector<Token> Next() {
+  // The next token, or none where the reply has ended.
+  std::optional<Token> Next() {
     while (generating_ && tokens_.empty()) {
       try {
         if (SliceToToken()) generating_ = false;
@@ -154,16 +165,22 @@ class PySession {
       }
       CheckSignals();
     }
-    return std::exchange(tokens_, {});
+    if (tokens_.empty()) return std::nullopt;
+    Token token = std::move(tokens_.front());
+    tokens_.pop_front();
+    return token;
   }
-  bool generating() const { return generating_; }
-  // The token that was given out last is read to its end, so that the session has read all of them.
+  bool generating() const { return generating_ || !tokens_.empty(); }
+  // The token that was given out last is read to its end, so that the session has read all of them;
+  // those that a draft brought at once and that were not given out are forgotten.
   void Stop() {
     if (!session_) return;
     while (generating_ && told_ >= session_->info().length) {
       if (session_->Step(0)) generating_ = false;
     }
     Abandon();
+    if (!tokens_.empty() && tokens_.front().id >= 0) session_->Truncate(tokens_.front().position);
+    tokens_.clear();
   }
 
   py::bytes Save(bool cache) {
@@ -209,7 +226,8 @@ class PySession {
     return session->Step(kSliceUs);
   }
   int OnToken(const krafla_token& token) {  // without the GIL
-    Token kept{token.id, std::string(token.text, token.text_length), std::nullopt, {}};
+    Token kept{
+        token.id, token.position, std::string(token.text, token.text_length), std::nullopt, {}};
     if (logprobs_ && token.id >= 0) {
       kept.logprob = token.logprob;
       for (int32_t i = 0; i < token.n_top; ++i) {
@@ -224,8 +242,9 @@ class PySession {
   std::shared_ptr<krafla::Model> model_;
   std::shared_ptr<krafla::Session> session_;  // a view of its logits may hold it too
   int64_t done_ = 0;                          // of an append
-  std::vector<Token> tokens_;
-  int64_t told_ = -1;  // the position of the last token given out
+  std::deque<Token> tokens_;                  // not given out yet
+  int64_t told_ = -1;                         // the position of the last token that there was
+  std::shared_ptr<krafla::Session> draft_;    // lives as long as a generation with it
   bool generating_ = false;
   bool logprobs_ = false;
 };

@@ -596,9 +596,10 @@ typedef struct krafla_generate_options {
   size_t n_stops;
   int32_t logprobs; /* non-zero: krafla_token.logprob is set */
   int32_t n_top;    /* that many alternatives with each token, at most 64 */
+  const struct krafla_speculation *speculation; /* krafla_batch.h; NULL: none */
 } krafla_generate_options;
 #define KRAFLA_GENERATE_OPTIONS_INIT \
-  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0 }
+  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
 
 typedef struct krafla_generate_result {
   size_t struct_size;
@@ -607,9 +608,11 @@ typedef struct krafla_generate_result {
   int32_t end_id;   /* the token that ended it, or -1 */
   int32_t stop;     /* the index of the stop string that ended it, or -1 */
   int32_t unused;
+  int64_t drafted;  /* tokens that speculation has proposed and read */
+  int64_t accepted; /* and those that were right */
 } krafla_generate_result;
 #define KRAFLA_GENERATE_RESULT_INIT \
-  { sizeof(krafla_generate_result), 0, 0, -1, -1, 0 }
+  { sizeof(krafla_generate_result), 0, 0, -1, -1, 0, 0, 0 }
 
 /* Samples from the session's logits, reads the token, and so on. Text that was held back at the end
  * (the beginning of a stop string, a code point left incomplete, as U+FFFD) is given with one last
