@@ -90,6 +90,8 @@ StatusOr<std::unique_ptr<Generation>> Generation::Create(krafla_session* session
   const size_t n_top = options.logprobs != 0 ? static_cast<size_t>(options.n_top) : 0;
   made->top_ids_.resize(std::min(n_top, n_vocab));
   made->top_logprobs_.resize(made->top_ids_.size());
+  made->chain_top_ids_.resize(made->top_ids_.size());
+  made->chain_top_logprobs_.resize(made->top_ids_.size());
   made->before_ = session->session->length();
   KRAFLA_RETURN_IF_ERROR(made->OpenSpeculation(options.speculation));
   // The history's room for the whole reply is taken now.
@@ -335,6 +337,12 @@ bool Generation::Tell(int32_t id, std::string_view text, std::span<const float> 
     token.n_top = static_cast<int32_t>(top_ids_.size());
     token.top_ids = top_ids_.data();
     token.top_logprobs = top_logprobs_.data();
+    Sampler& sampler = *sampler_->sampler;
+    token.chain_logprob = sampler.ChosenLogProb();
+    token.n_chain_top =
+        static_cast<int32_t>(sampler.TopOfChain(chain_top_ids_, chain_top_logprobs_));
+    token.chain_top_ids = chain_top_ids_.data();
+    token.chain_top_logprobs = chain_top_logprobs_.data();
   }
   return options_.on_token(options_.user, &token) != 0;
 }

@@ -59,6 +59,8 @@ class Generation {
   std::optional<TextStream> text_;
   std::vector<int32_t> top_ids_;
   std::vector<float> top_logprobs_;
+  std::vector<int32_t> chain_top_ids_;
+  std::vector<float> chain_top_logprobs_;
   krafla_generate_result result_ = KRAFLA_GENERATE_RESULT_INIT;
   int64_t before_ = 0;  // length at the beginning
   // A token is chosen; a draft of what may follow it is begun and made, where there is a

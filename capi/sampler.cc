@@ -1,5 +1,7 @@
 // krafla_sampler_*. Stages and parameters come by name from the library's own table (AllStages), so
 // a new stage needs no new function here.
+#include <string.h>
+
 #include <algorithm>
 #include <vector>
 
@@ -17,6 +19,13 @@ namespace {
 
 constexpr size_t kMaxParams = 64;  // far more than any stage has
 constexpr size_t kMaxTop = 1024;
+constexpr size_t kMaxNameBytes = 64;
+
+// A name that must be terminated; what is far too long for one is no name of ours.
+StatusOr<std::string_view> ReadName(const char* name, const char* what) {
+  if (name == nullptr) return ArgumentError("{}: got NULL, want a name", what);
+  return std::string_view(name, strnlen(name, kMaxNameBytes));
+}
 
 StatusOr<std::span<const float>> ReadLogits(const float* logits, size_t n) {
   KRAFLA_CHECK_POINTER(logits);
@@ -67,6 +76,96 @@ int32_t krafla_sampler_add(krafla_sampler* sampler, const char* stage, size_t le
   });
 }
 
+int32_t krafla_sampler_add_default(krafla_sampler* sampler) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    Busy busy(sampler->shared->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    return sampler->shared->sampler->AddDefaultStages();
+  });
+}
+
+int32_t krafla_sampler_set(krafla_sampler* sampler, const char* stage, const char* name,
+                           double value) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view stage_name, ReadName(stage, "stage"));
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view param_name, ReadName(name, "name"));
+    Busy busy(sampler->shared->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    return sampler->shared->sampler->SetParam(stage_name, param_name, value);
+  });
+}
+
+int32_t krafla_sampler_set_bias(krafla_sampler* sampler, const krafla_bias* biases, size_t n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(biases, n, "biases"));
+    Busy busy(sampler->shared->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    return sampler->shared->sampler->SetBiases({biases, n});
+  });
+}
+
+int32_t krafla_sampler_set_custom(krafla_sampler* sampler, const krafla_custom_stage* stage) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    krafla_custom_stage given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(stage, "krafla_custom_stage", &given));
+    Busy busy(sampler->shared->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    sampler->shared->sampler->SetCustom(given);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_sampler_set_breakers(krafla_sampler* sampler, const krafla_tokenizer* tokenizer,
+                                    const krafla_string* breakers, size_t n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(breakers, n, "breakers"));
+    if (n > Breakers::kMaxTexts) {
+      return ArgumentError("breakers: n: got {}, want at most {}", n, Breakers::kMaxTexts);
+    }
+    std::vector<std::string_view> texts;
+    for (size_t i = 0; i < n; ++i) {
+      KRAFLA_ASSIGN_OR_RETURN(const std::string_view text,
+                              capi::ReadString(breakers[i].text, breakers[i].length, "breakers"));
+      texts.push_back(text);
+    }
+    std::shared_ptr<const Breakers> made;
+    if (n > 0) {
+      KRAFLA_CHECK_POINTER(tokenizer);
+      // The tokenizer's owner keeps the bytes of its tokens.
+      const auto bytes = [owner = tokenizer->owner, inner = tokenizer->tokenizer](int32_t id) {
+        const auto text = inner->TokenBytes(id);
+        return text.ok() ? *text : std::string_view();
+      };
+      KRAFLA_ASSIGN_OR_RETURN(made,
+                              Breakers::Create(texts, tokenizer->tokenizer->vocab_size(), bytes));
+    }
+    Busy busy(sampler->shared->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    sampler->shared->sampler->SetBreakers(std::move(made));
+    return OkStatus();
+  });
+}
+
+int32_t krafla_sampler_stage_at(size_t i, krafla_stage_info* info) {
+  return Guard([&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_stage_info"));
+    const std::span<const StageInfo> stages = AllStages();
+    if (i >= stages.size()) return NotFoundError("stage: entry {} of {}", i, stages.size());
+    krafla_stage_info filled{};
+    filled.name = stages[i].name.data();
+    filled.summary = stages[i].summary.data();
+    filled.n_params = static_cast<int32_t>(stages[i].params.size());
+    filled.in_default_chain = stages[i].in_default_chain ? 1 : 0;
+    capi::WriteInfo(filled, info);
+    return OkStatus();
+  });
+}
+
 int32_t krafla_sampler_param_at(size_t i, krafla_param_info* info) {
   return Guard([&]() -> Status {
     KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_param_info"));
@@ -101,6 +200,24 @@ int32_t krafla_sampler_sample(krafla_sampler* sampler, const float* logits, size
     Busy busy(sampler->shared->busy);
     KRAFLA_RETURN_IF_ERROR(busy.status());
     KRAFLA_ASSIGN_OR_RETURN(*id, sampler->shared->sampler->Sample({logits, n}));
+    return OkStatus();
+  });
+}
+
+int32_t krafla_sampler_get_chosen(krafla_sampler* sampler, float* logprob, size_t k, int32_t* ids,
+                                  float* logprobs, size_t* n) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(sampler);
+    if (k > kMaxTop) return ArgumentError("k: got {}, want at most {}", k, kMaxTop);
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(ids, k, "ids"));
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(logprobs, k, "logprobs"));
+    Busy busy(sampler->shared->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    Sampler& inner = *sampler->shared->sampler;
+    if (!inner.has_choice()) return StateError("sampler: nothing was sampled");
+    const size_t found = inner.TopOfChain({ids, k}, {logprobs, k});
+    if (logprob != nullptr) *logprob = inner.ChosenLogProb();
+    if (n != nullptr) *n = found;
     return OkStatus();
   });
 }

@@ -100,6 +100,15 @@ int Worker::OnToken(const krafla_token& token) {
   item.event.position = token.position;
   item.event.id = token.id;
   item.text.assign(token.text, token.text_length);
+  item.event.logprob = token.logprob;
+  item.event.n_top = token.n_top;
+  item.event.chain_logprob = token.chain_logprob;
+  item.event.n_chain_top = token.n_chain_top;
+  item.ids.assign(token.top_ids, token.top_ids + token.n_top);
+  item.ids.insert(item.ids.end(), token.chain_top_ids, token.chain_top_ids + token.n_chain_top);
+  item.logprobs.assign(token.top_logprobs, token.top_logprobs + token.n_top);
+  item.logprobs.insert(item.logprobs.end(), token.chain_top_logprobs,
+                       token.chain_top_logprobs + token.n_chain_top);
   Push(std::move(item));
   return 0;
 }
@@ -139,6 +148,10 @@ bool Worker::Poll(krafla_event* event, int64_t wait_us) {
     *event = current_.event;
     event->text = current_.text.data();
     event->text_length = current_.text.size();
+    event->top_ids = current_.ids.data();
+    event->top_logprobs = current_.logprobs.data();
+    event->chain_top_ids = current_.ids.data() + event->n_top;
+    event->chain_top_logprobs = current_.logprobs.data() + event->n_top;
     return true;
   }
   *event = end_;

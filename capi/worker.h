@@ -33,6 +33,8 @@ class Worker {
   struct Item {
     krafla_event event = KRAFLA_EVENT_INIT;
     std::string text;
+    std::vector<int32_t> ids;     // of the model's best, then of the chain's
+    std::vector<float> logprobs;  // theirs
   };
   explicit Worker(krafla_session* session) : session_(session) {}
   void Run() noexcept;

@@ -35,7 +35,7 @@ std::span<Candidate> Candidates::items() {
     items_.resize(logits_.size());
     size_t n = 0;
     for (size_t id = 0; id < logits_.size(); ++id) {
-      items_[n] = {logits_[id], static_cast<int32_t>(id)};
+      items_[n] = {logits_[id], static_cast<int32_t>(id), 0};
       n += logits_[id] > -std::numeric_limits<float>::infinity();
     }
     items_.resize(n);
@@ -48,6 +48,12 @@ void Candidates::ValuesChanged() {
   if (by_value_ && !std::is_sorted(items_.begin(), items_.end(), Better)) {
     std::sort(items_.begin(), items_.end(), Better);
   }
+}
+
+void Candidates::Replace(std::span<const Candidate> items) {
+  items_.assign(items.begin(), items.end());
+  listed_ = true;
+  by_value_ = false;
 }
 
 size_t Candidates::SortNext(size_t sorted, size_t end) {
@@ -71,7 +77,7 @@ size_t Candidates::SortNext(size_t sorted, size_t end) {
 void Candidates::KeepBest(size_t k) {
   if (!listed_ && k == 1) {
     const auto best = std::find(logits_.begin(), logits_.end(), logits_max_);
-    items_.assign(1, {logits_max_, static_cast<int32_t>(best - logits_.begin())});
+    items_.assign(1, {logits_max_, static_cast<int32_t>(best - logits_.begin()), 0});
     listed_ = true;
   } else if (k < items().size()) {
     SortNext(0, k);

@@ -12,12 +12,12 @@
 #include <span>
 #include <vector>
 
+#include "include/krafla/krafla.h"
+
 namespace krafla {
 
-struct Candidate {
-  double value;
-  int32_t id;
-};
+// The ABI's own, since a host's stage works on the same list.
+using Candidate = krafla_candidate;
 
 class Candidates {
  public:
@@ -36,6 +36,19 @@ class Candidates {
 
   // Keeps those with value >= limit, in their order; limit <= Max().
   void KeepAtLeast(double limit);
+
+  // Keeps those for whose index in items() keep(index) is true, in their order; at least one.
+  template <typename Keep>
+  void KeepIf(Keep keep) {
+    size_t n = 0;
+    for (size_t i = 0; i < items_.size(); ++i) {
+      if (keep(i)) items_[n++] = items_[i];
+    }
+    items_.resize(n);
+  }
+
+  // Other candidates in place of all: at least one, in ascending order of their ids.
+  void Replace(std::span<const Candidate> items);
 
   // Takes candidates from the best on, up to and including the first for which last(candidate) is
   // true, and drops the rest; all stay if there is none. Ordered by value afterwards.

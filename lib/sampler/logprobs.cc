@@ -28,22 +28,23 @@ double LogSumExp(std::span<const float> logits) {
   return max + Log(sum);
 }
 
-// Inserts into a sorted list: few logits are better than the worst of it.
+// Inserts into a sorted list: few values are better than the worst of it.
+void TopList::Show(int32_t id, float value) {
+  const size_t k = ids_.size();
+  if (k == 0 || (n_ == k && !(value > values_[k - 1]))) return;
+  size_t at = n_ < k ? n_++ : k - 1;
+  for (; at > 0 && value > values_[at - 1]; --at) {
+    values_[at] = values_[at - 1];
+    ids_[at] = ids_[at - 1];
+  }
+  values_[at] = value;
+  ids_[at] = id;
+}
+
 void TopLogProbs(std::span<const float> logits, double log_sum_exp, std::span<int32_t> ids,
                  std::span<float> logprobs) {
-  const size_t k = ids.size();
-  if (k == 0) return;
-  size_t n = 0;
-  for (size_t i = 0; i < logits.size(); ++i) {
-    if (n == k && !(logits[i] > logprobs[k - 1])) continue;
-    size_t at = n < k ? n++ : k - 1;
-    for (; at > 0 && logits[i] > logprobs[at - 1]; --at) {
-      logprobs[at] = logprobs[at - 1];
-      ids[at] = ids[at - 1];
-    }
-    logprobs[at] = logits[i];
-    ids[at] = static_cast<int32_t>(i);
-  }
+  TopList top(ids, logprobs);
+  for (size_t i = 0; i < logits.size(); ++i) top.Show(static_cast<int32_t>(i), logits[i]);
   for (float& value : logprobs) value = LogProb(value, log_sum_exp);
 }
 

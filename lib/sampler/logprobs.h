@@ -16,6 +16,20 @@ double LogSumExp(std::span<const float> logits);
 inline float LogProb(float logit, double log_sum_exp) {
   return static_cast<float>(static_cast<double>(logit) - log_sum_exp);
 }
+// Keeps the best of what it is shown, best first, ties to what came first.
+class TopList {
+ public:
+  // As long as each other.
+  TopList(std::span<int32_t> ids, std::span<float> values) : ids_(ids), values_(values) {}
+  void Show(int32_t id, float value);
+  size_t size() const { return n_; }
+
+ private:
+  std::span<int32_t> ids_;
+  std::span<float> values_;
+  size_t n_ = 0;
+};
+
 // The ids.size() most probable, best first, ties to the lower id.
 void TopLogProbs(std::span<const float> logits, double log_sum_exp, std::span<int32_t> ids,
                  std::span<float> logprobs);

@@ -8,9 +8,9 @@ namespace {
 
 class MinP final : public Stage {
  public:
-  void Apply(std::span<const double> params, std::span<const int32_t>,
-             Candidates* candidates) override {
-    if (params[0] > 0) candidates->KeepAtLeast(candidates->Max() + Log(params[0]));
+  Status Apply(const StageInput& in, Candidates* candidates) override {
+    if (in.params[0] > 0) candidates->KeepAtLeast(candidates->Max() + Log(in.params[0]));
+    return OkStatus();
   }
 };
 

@@ -15,14 +15,11 @@ constexpr double kLargest = 1e300;
 
 class Penalties final : public Stage {
  public:
-  void Apply(std::span<const double> params, std::span<const int32_t> history,
-             Candidates* candidates) override {
-    const double repeat = params[0], frequency = params[1], presence = params[2];
-    if (repeat == 1 && frequency == 0 && presence == 0) return;
-    if (params[3] >= 0 && params[3] < static_cast<double>(history.size())) {
-      history = history.last(static_cast<size_t>(params[3]));
-    }
-    if (history.empty()) return;
+  Status Apply(const StageInput& in, Candidates* candidates) override {
+    const double repeat = in.params[0], frequency = in.params[1], presence = in.params[2];
+    if (repeat == 1 && frequency == 0 && presence == 0) return OkStatus();
+    const std::span<const int32_t> history = LastOf(in.history, in.params[3]);
+    if (history.empty()) return OkStatus();
 
     const size_t vocab_size = candidates->vocab_size();
     if (counts_.size() < vocab_size) counts_.resize(vocab_size, 0);
@@ -42,6 +39,7 @@ class Penalties final : public Stage {
       if (static_cast<size_t>(id) < vocab_size) counts_[static_cast<size_t>(id)] = 0;
     }
     candidates->ValuesChanged();
+    return OkStatus();
   }
 
  private:

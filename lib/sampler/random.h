@@ -12,6 +12,13 @@ namespace krafla {
 // The n-th uniform number of `seed`, a multiple of 2^-53 in [0, 1).
 double UniformRandom(uint64_t seed, uint64_t n);
 
+// The numbers of one seed, in order.
+struct Random {
+  uint64_t seed = 0;
+  uint64_t n = 0;  // drawn so far
+  double Next() { return UniformRandom(seed, n++); }
+};
+
 // A seed from the system's source of randomness.
 StatusOr<uint64_t> SystemSeed();
 

@@ -6,12 +6,13 @@
 #include <string>
 
 #include "lib/base/math.h"
-#include "lib/sampler/random.h"
+#include "lib/sampler/logprobs.h"
 
 namespace krafla {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr double kMaxBias = 1e6;
 
 // "a, b, c": what there is, for messages about what there is not.
 template <typename Named>
@@ -138,7 +139,9 @@ Status Sampler::AddDefaultStages() {
                       chain_.size());
   }
   std::vector<Link> chain;
-  for (const StageInfo& info : AllStages()) chain.emplace_back(info);
+  for (const StageInfo& info : AllStages()) {
+    if (info.in_default_chain) chain.emplace_back(info);
+  }
   chain_ = std::move(chain);
   return OkStatus();
 }
@@ -156,17 +159,90 @@ StatusOr<double> Sampler::Param(std::string_view stage, std::string_view param) 
   return chain_[slot.first].params[slot.second];
 }
 
-StatusOr<int32_t> Sampler::Sample(std::span<const float> logits) {
-  KRAFLA_ASSIGN_OR_RETURN(const float max, CheckedMax(logits));
-  weights_.reserve(logits.size());
-  candidates_.Reset(logits, max);
-  for (Link& link : chain_) link.stage->Apply(link.params, history_, &candidates_);
-  if (FindLink("temperature") == nullptr) candidates_.KeepBest(1);
-  const std::span<const Candidate> items = candidates_.items();
-  return items.size() == 1 ? items[0].id : Draw(items);
+void Sampler::PutInFront(std::string_view stage) {
+  if (FindLink(stage) != nullptr) return;
+  const auto& all = AllStages();
+  const auto info =
+      std::find_if(all.begin(), all.end(), [stage](const StageInfo& i) { return i.name == stage; });
+  chain_.insert(chain_.begin(), Link(*info));
 }
 
-int32_t Sampler::Draw(std::span<const Candidate> items) {
+Status Sampler::SetBiases(std::span<const TokenBias> biases) {
+  std::vector<TokenBias> sorted(biases.begin(), biases.end());
+  std::sort(sorted.begin(), sorted.end(),
+            [](const TokenBias& a, const TokenBias& b) { return a.id < b.id; });
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    const int32_t id = sorted[i].id;
+    const double bias = sorted[i].bias;
+    if (id < 0) return ArgumentError("sampler: stage logit_bias: got token {}, want 0 or more", id);
+    if (i > 0 && sorted[i - 1].id == id) {
+      return ArgumentError("sampler: stage logit_bias: token {}: got it twice", id);
+    }
+    if (bias != -kInf && !(bias >= -kMaxBias && bias <= kMaxBias)) {
+      return ArgumentError(
+          "sampler: stage logit_bias: token {}: got {}, want a number in [-{}, {}] or -inf", id,
+          bias, kMaxBias, kMaxBias);
+    }
+  }
+  PutInFront("logit_bias");
+  biases_ = std::move(sorted);
+  return OkStatus();
+}
+
+void Sampler::SetCustom(const CustomStage& custom) {
+  PutInFront("custom");
+  custom_ = custom;
+}
+
+void Sampler::SetBreakers(std::shared_ptr<const Breakers> breakers) {
+  std::vector<uint8_t> breaks;
+  if (breakers != nullptr) {
+    breaks.reserve(history_.capacity());
+    for (size_t n = 1; n <= history_.size(); ++n) {
+      breaks.push_back(breakers->EndsIn(std::span(history_).first(n)) ? 1 : 0);
+    }
+  }
+  breaks_ = std::move(breaks);
+  breakers_ = std::move(breakers);
+}
+
+StageInput Sampler::InputOf(const Link& link, Random* random, StageState* state) const {
+  return {.params = link.params,
+          .history = history_,
+          .breaks = breaks_,
+          .breaking = breakers_ == nullptr ? std::span<const uint8_t>() : breakers_->breaking(),
+          .biases = biases_,
+          .custom = &custom_,
+          .random = random,
+          .state = state};
+}
+
+StatusOr<int32_t> Sampler::Sample(std::span<const float> logits) {
+  KRAFLA_ASSIGN_OR_RETURN(const float max, CheckedMax(logits));
+  has_choice_ = false;
+  weights_.reserve(logits.size());
+  candidates_.Reset(logits, max);
+  // Kept only where nothing fails.
+  Random random = random_;
+  StageState state = state_;
+  bool draws = false;
+  for (Link& link : chain_) {
+    draws |= link.info->draws;
+    KRAFLA_RETURN_IF_ERROR(link.stage->Apply(InputOf(link, &random, &state), &candidates_));
+  }
+  if (!draws) candidates_.KeepBest(1);
+  const std::span<const Candidate> items = candidates_.items();
+  const auto [id, probability] =
+      items.size() == 1 ? std::pair{items[0].id, 1.0} : Draw(items, &random);
+  for (Link& link : chain_) link.stage->Drawn(InputOf(link, &random, &state), probability);
+  chosen_logprob_ = static_cast<float>(Log(probability));
+  has_choice_ = true;
+  random_ = random;
+  state_ = state;
+  return id;
+}
+
+std::pair<int32_t, double> Sampler::Draw(std::span<const Candidate> items, Random* random) {
   const double max = candidates_.Max();
   weights_.resize(items.size());
   double total = 0;
@@ -174,37 +250,70 @@ int32_t Sampler::Draw(std::span<const Candidate> items) {
     weights_[i] = Exp(items[i].value - max);
     total += weights_[i];
   }
-  const double target = UniformRandom(seed_, n_draws_++) * total;
+  const double target = random->Next() * total;
   // `target` may round up to `total`; then the last token that has a weight is the one.
   double sum = 0;
-  int32_t id = items[0].id;
+  size_t chosen = 0;
   for (size_t i = 0; i < items.size() && sum <= target; ++i) {
     sum += weights_[i];
-    if (weights_[i] > 0) id = items[i].id;
+    if (weights_[i] > 0) chosen = i;
   }
-  return id;
+  return {items[chosen].id, weights_[chosen] / total};
+}
+
+size_t Sampler::TopOfChain(std::span<int32_t> ids, std::span<float> logprobs) {
+  if (!has_choice_) return 0;
+  const std::span<const Candidate> items = candidates_.items();
+  const double max = candidates_.Max();
+  double total = 0;
+  for (const Candidate& c : items) total += Exp(c.value - max);
+  const double log_total = Log(total);
+  TopList top(ids, logprobs);
+  for (const Candidate& c : items) {
+    top.Show(c.id, static_cast<float>(c.value - max - log_total));
+  }
+  return top.size();
 }
 
 Status Sampler::Accept(int32_t id) {
   if (id < 0) return ArgumentError("sampler: accepted token: got {}, want an id of 0 or more", id);
+  ReserveForAccept();
   history_.push_back(id);
+  if (breakers_ != nullptr) breaks_.push_back(breakers_->EndsIn(history_) ? 1 : 0);
   return OkStatus();
 }
 
 void Sampler::ReserveForAccept(size_t n) {
-  if (history_.capacity() - history_.size() >= n) return;
-  history_.reserve(history_.size() + std::max(n, history_.size() + 256));
+  const size_t room = std::max(n, history_.size() + 256);
+  if (history_.capacity() - history_.size() < n) history_.reserve(history_.size() + room);
+  if (breakers_ != nullptr && breaks_.capacity() - breaks_.size() < n) {
+    breaks_.reserve(breaks_.size() + room);
+  }
 }
 
 void Sampler::Reset() {
   history_.clear();
-  n_draws_ = 0;
+  breaks_.clear();
+  random_.n = 0;
+  state_ = StageState();
+}
+
+void Sampler::Rewind(const SamplerMark& mark) {
+  random_ = mark.random;
+  state_ = mark.state;
+  history_.resize(std::min(mark.n_history, history_.size()));
+  breaks_.resize(std::min(mark.n_history, breaks_.size()));
 }
 
 std::unique_ptr<Sampler> Sampler::Clone() const {
-  std::unique_ptr<Sampler> clone(new Sampler(seed_));
-  clone->n_draws_ = n_draws_;
+  std::unique_ptr<Sampler> clone(new Sampler(random_.seed));
+  clone->random_ = random_;
+  clone->state_ = state_;
   clone->history_ = history_;
+  clone->breaks_ = breaks_;
+  clone->biases_ = biases_;
+  clone->custom_ = custom_;
+  clone->breakers_ = breakers_;
   for (const Link& link : chain_) {
     clone->chain_.emplace_back(*link.info).params = link.params;
   }

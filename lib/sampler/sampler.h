@@ -3,9 +3,13 @@
 // every machine: arithmetic is double without libm, ties go to the lower id, random numbers are
 // counted.
 //
-// An empty chain is greedy, and so is every chain without a temperature stage or with temperature
-// 0. The default chain is penalties, top_k, top_p, min_p, temperature, in this order (stages.cc
-// says why). A constraint sets forbidden logits to -inf before Sample, hence before any truncation.
+// An empty chain is greedy, and so is every chain without a stage that draws (temperature,
+// mirostat) or with temperature 0. The default chain is logit_bias, custom, penalties, dry,
+// top_n_sigma, top_k, typical, top_p, min_p, xtc, temperature, in this order (stages.cc says why).
+// A constraint sets forbidden logits to -inf before Sample, hence before any truncation.
+//
+// The whole state is the accepted tokens and a few numbers: a Mark of it takes no memory, and going
+// back to one (Rewind) is exact, for decoders that try tokens out.
 //
 // One thread at a time. Float mode as lib/base/float_mode.h.
 #ifndef KRAFLA_LIB_SAMPLER_SAMPLER_H_
@@ -21,7 +25,9 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/sampler/breakers.h"
 #include "lib/sampler/candidates.h"
+#include "lib/sampler/random.h"
 #include "lib/sampler/stage.h"
 
 namespace krafla {
@@ -29,6 +35,13 @@ namespace krafla {
 struct SamplerParam {
   std::string_view name;
   double value;
+};
+
+// A place in a sampler's history.
+struct SamplerMark {
+  Random random;
+  size_t n_history = 0;
+  StageState state;
 };
 
 class Sampler {
@@ -47,13 +60,27 @@ class Sampler {
   Status SetParam(std::string_view stage, std::string_view param, double value);
   StatusOr<double> Param(std::string_view stage, std::string_view param) const;
 
+  // Of the stages logit_bias, custom and dry; the first two go to the front of a chain that has
+  // them not. Replaces what was set; nothing (no biases, no function, null) takes it away.
+  // ArgumentError names a bias that is no number of [-1e6, 1e6] or -inf, or an id that comes twice.
+  Status SetBiases(std::span<const TokenBias> biases);
+  void SetCustom(const CustomStage& custom);
+  void SetBreakers(std::shared_ptr<const Breakers> breakers);
+
   // Picks an id. Logits may be -inf, not all; NaN and +inf are errors. The history stays as it is,
   // and so does everything else on failure. One random number is used up if the chain leaves a
-  // choice.
+  // choice, and one by xtc.
   StatusOr<int32_t> Sample(std::span<const float> logits);
 
-  // Appends a token to the history, which the penalties look at: each sampled token, and those of
-  // the prompt where they shall count.
+  // Of the last Sample: the log-probability that its id had in the end, and the best of the
+  // candidates that the chain had left, with theirs (as many as there are and fit; the number of
+  // them); none after a Sample that failed.
+  bool has_choice() const { return has_choice_; }
+  float ChosenLogProb() const { return chosen_logprob_; }
+  size_t TopOfChain(std::span<int32_t> ids, std::span<float> logprobs);
+
+  // Appends a token to the history, which penalties and dry look at: each sampled token, and those
+  // of the prompt where they shall count.
   Status Accept(int32_t id);
   // Makes room, so that the next n Accepts of valid ids cannot fail and allocate nothing.
   void ReserveForAccept(size_t n = 1);
@@ -61,7 +88,12 @@ class Sampler {
   // History and random numbers back to the start; seed and chain stay.
   void Reset();
 
-  uint64_t seed() const { return seed_; }
+  // Rewind takes back every Sample and Accept since the mark was made; a mark holds until the
+  // sampler is rewound to before it, or reset.
+  SamplerMark Mark() const { return {random_, history_.size(), state_}; }
+  void Rewind(const SamplerMark& mark);
+
+  uint64_t seed() const { return random_.seed; }
 
   // An independent sampler in the same state.
   std::unique_ptr<Sampler> Clone() const;
@@ -75,19 +107,29 @@ class Sampler {
     std::unique_ptr<Stage> stage;
   };
 
-  explicit Sampler(uint64_t seed) : seed_(seed) {}
+  explicit Sampler(uint64_t seed) : random_{seed} {}
+  void PutInFront(std::string_view stage);
+  StageInput InputOf(const Link& link, Random* random, StageState* state) const;
   const Link* FindLink(std::string_view stage) const;
   // Where a parameter is: the index of its stage in the chain, and its own in the stage.
   StatusOr<std::pair<size_t, size_t>> FindSlot(std::string_view stage,
                                                std::string_view param) const;
-  int32_t Draw(std::span<const Candidate> items);
+  // The id, and its probability among the items.
+  std::pair<int32_t, double> Draw(std::span<const Candidate> items, Random* random);
 
-  uint64_t seed_;
-  uint64_t n_draws_ = 0;
+  Random random_;
+  StageState state_;
   std::vector<Link> chain_;
   std::vector<int32_t> history_;
-  // Scratch of Sample, kept for its memory.
+  std::vector<uint8_t> breaks_;  // a token of the history: see StageInput; empty without breakers
+  std::vector<TokenBias> biases_;
+  CustomStage custom_ = KRAFLA_CUSTOM_STAGE_INIT;
+  std::shared_ptr<const Breakers> breakers_;
+  // What the last Sample left.
   Candidates candidates_;
+  bool has_choice_ = false;
+  float chosen_logprob_ = 0;
+  // Scratch, kept for its memory.
   std::vector<double> weights_;
 };
 

@@ -7,9 +7,9 @@ namespace {
 
 class TopK final : public Stage {
  public:
-  void Apply(std::span<const double> params, std::span<const int32_t>,
-             Candidates* candidates) override {
-    if (params[0] >= 1) candidates->KeepBest(static_cast<size_t>(params[0]));
+  Status Apply(const StageInput& in, Candidates* candidates) override {
+    if (in.params[0] >= 1) candidates->KeepBest(static_cast<size_t>(in.params[0]));
+    return OkStatus();
   }
 };
 

@@ -8,18 +8,18 @@ namespace {
 
 class TopP final : public Stage {
  public:
-  void Apply(std::span<const double> params, std::span<const int32_t>,
-             Candidates* candidates) override {
-    if (params[0] == 1) return;
+  Status Apply(const StageInput& in, Candidates* candidates) override {
+    if (in.params[0] == 1) return OkStatus();
     const double max = candidates->Max();
     double total = 0;
     for (const Candidate& c : candidates->items()) total += Exp(c.value - max);
-    const double wanted = params[0] * total;
+    const double wanted = in.params[0] * total;
     double sum = 0;
     candidates->KeepThrough([&sum, max, wanted](const Candidate& c) {
       sum += Exp(c.value - max);
       return sum >= wanted;
     });
+    return OkStatus();
   }
 };
 

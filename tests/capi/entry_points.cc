@@ -114,6 +114,21 @@ TEST_CASE("NULL handles and results are refused") {
   RequireArgumentError(krafla_sampler_get_seed(nullptr, nullptr));
   RequireArgumentError(krafla_sampler_clone(&p, nullptr));
   RequireArgumentError(krafla_sampler_param_at(0, nullptr));
+  RequireArgumentError(krafla_sampler_stage_at(0, nullptr));
+  RequireArgumentError(krafla_sampler_add_default(nullptr));
+  RequireArgumentError(krafla_sampler_set(nullptr, "top_k", "k", 1));
+  RequireArgumentError(krafla_sampler_set(sampler.get(), nullptr, "k", 1));
+  RequireArgumentError(krafla_sampler_set(sampler.get(), "top_k", nullptr, 1));
+  RequireArgumentError(krafla_sampler_set_bias(nullptr, nullptr, 0));
+  RequireArgumentError(krafla_sampler_set_bias(sampler.get(), nullptr, 1));
+  RequireArgumentError(krafla_sampler_set_custom(nullptr, nullptr));
+  const krafla_string newline = {"\n", 1}, no_text = {nullptr, 1};
+  RequireArgumentError(krafla_sampler_set_breakers(nullptr, nullptr, nullptr, 0));
+  RequireArgumentError(krafla_sampler_set_breakers(sampler.get(), nullptr, &newline, 1));
+  RequireArgumentError(krafla_sampler_set_breakers(sampler.get(), nullptr, nullptr, 1));
+  RequireArgumentError(krafla_sampler_set_breakers(sampler.get(), nullptr, &no_text, 1));
+  RequireArgumentError(krafla_sampler_get_chosen(nullptr, nullptr, 0, nullptr, nullptr, &n));
+  RequireArgumentError(krafla_sampler_get_chosen(sampler.get(), nullptr, 1, nullptr, nullptr, &n));
   RequireArgumentError(krafla_convert(nullptr));
   RequireArgumentError(
       krafla_measure_perplexity(nullptr, model.get(), nullptr, "x", 1, nullptr, nullptr, nullptr));

@@ -24,7 +24,7 @@ Input MakeInput(size_t n, uint32_t distinct) {
     const bool masked = i > 0 && level % 7 == 3;
     input.logits.push_back(masked ? -std::numeric_limits<float>::infinity()
                                   : static_cast<float>(level) - 5);
-    if (!masked) input.sorted.push_back({input.logits.back(), static_cast<int32_t>(i)});
+    if (!masked) input.sorted.push_back({input.logits.back(), static_cast<int32_t>(i), 0});
   }
   std::stable_sort(input.sorted.begin(), input.sorted.end(),
                    [](const Candidate& a, const Candidate& b) { return a.value > b.value; });
@@ -87,13 +87,13 @@ TEST_CASE("a limit keeps the order there is") {
   Candidates c;
   c.Reset(logits, 9);
   c.KeepAtLeast(1);
-  CHECK(Equal(c.items(), {{3, 0}, {4, 2}, {1, 3}, {9, 5}}, 4));
+  CHECK(Equal(c.items(), {{3, 0, 0}, {4, 2, 0}, {1, 3, 0}, {9, 5, 0}}, 4));
   c.KeepBest(3);
   c.KeepAtLeast(4);
-  CHECK(Equal(c.items(), {{9, 5}, {4, 2}}, 2));
+  CHECK(Equal(c.items(), {{9, 5, 0}, {4, 2, 0}}, 2));
   c.items()[0].value = 4;
   c.ValuesChanged();
-  CHECK(Equal(c.items(), {{4, 2}, {4, 5}}, 2));
+  CHECK(Equal(c.items(), {{4, 2, 0}, {4, 5, 0}}, 2));
 }
 
 }  // namespace

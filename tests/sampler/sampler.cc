@@ -154,8 +154,9 @@ TEST_CASE("every bound of every parameter") {
       CHECK_FALSE(set(infinity));
       CHECK_FALSE(set(-infinity));
       CHECK_FALSE(set(std::numeric_limits<double>::quiet_NaN()));
-      CHECK(set(0.5) == !param.is_integer);
-      CHECK(*sampler->Param(stage.name, param.name) == (param.is_integer ? param.initial : 0.5));
+      const double half = param.min < 1 ? 0.5 : 1.5;
+      CHECK(set(half) == !param.is_integer);
+      CHECK(*sampler->Param(stage.name, param.name) == (param.is_integer ? param.initial : half));
     }
   }
 }
@@ -175,8 +176,9 @@ TEST_CASE("messages name stage, parameter, value and range") {
 
 TEST_CASE("unknown, missing and repeated names") {
   auto sampler = *Sampler::Create(1);
-  CHECK(Message(sampler->AddStage("mirostat")) ==
-        "sampler: no stage 'mirostat', there are penalties, top_k, top_p, min_p, temperature");
+  CHECK(Message(sampler->AddStage("mirostat2")) ==
+        "sampler: no stage 'mirostat2', there are logit_bias, custom, penalties, dry, top_n_sigma, "
+        "top_k, typical, top_p, min_p, xtc, temperature, mirostat");
   const SamplerParam wrong[] = {{"k", 3}, {"kk", 3}};
   CHECK(Message(sampler->AddStage("top_k", wrong)) ==
         "sampler: stage top_k: no parameter 'kk', there are k");
