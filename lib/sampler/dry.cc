@@ -52,6 +52,8 @@ class Dry final : public Stage {
     return OkStatus();
   }
 
+  void ReserveHistory(size_t n) override { matches_.reserve(n); }
+
  private:
   // How many of the last n tokens come after the last breaker.
   static size_t SinceBreak(std::span<const uint8_t> breaks, size_t n) {

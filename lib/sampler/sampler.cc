@@ -289,6 +289,7 @@ void Sampler::ReserveForAccept(size_t n) {
   if (breakers_ != nullptr && breaks_.capacity() - breaks_.size() < n) {
     breaks_.reserve(breaks_.size() + room);
   }
+  for (const Link& link : chain_) link.stage->ReserveHistory(history_.capacity());
 }
 
 void Sampler::Reset() {

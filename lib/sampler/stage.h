@@ -52,6 +52,8 @@ class Stage {
   // Changes values or drops candidates, never all of them: what would is an error, as is what a
   // host's function does wrong.
   virtual Status Apply(const StageInput& in, Candidates* candidates) = 0;
+  // Makes room for a history of n tokens, so that Apply allocates nothing for its length.
+  virtual void ReserveHistory(size_t /*n*/) {}
   // Told the probability of the candidate that was drawn in the end.
   virtual void Drawn(const StageInput&, double /*probability*/) {}
 };

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "tests/capi/fixture.h"
 #include "tests/support/catch.h"
@@ -280,6 +281,31 @@ TEST_CASE("a session survives every failing allocation") {
   FailEach([&] { return krafla_sampler_clone(&clone, greedy.get()); },
            [&] { REQUIRE(clone == nullptr); });
   krafla_sampler_free(clone);
+  FailEach([&] { return krafla_sampler_add_default(greedy.get()); }, [] {});
+  krafla_tokenizer* tokenizer = nullptr;
+  REQUIRE(krafla_tokenizer_from_model(&tokenizer, model.get()) == KRAFLA_OK);
+  const TokenizerHandle owner(tokenizer);
+  const krafla_string breaker = {"\n", 1};
+  FailEach([&] { return krafla_sampler_set_breakers(greedy.get(), tokenizer, &breaker, 1); },
+           [] {});
+  const krafla_bias biases[] = {{-1, 7, 0}, {1, 8, 0}};
+  FailEach([&] { return krafla_sampler_set_bias(greedy.get(), biases, 2); }, [] {});
+  REQUIRE(krafla_sampler_set(greedy.get(), "temperature", "t", 1) == KRAFLA_OK);
+  REQUIRE(krafla_sampler_set(greedy.get(), "dry", "multiplier", 1) == KRAFLA_OK);
+  // On a clone of its own, since a call that fails keeps the memory that it had got.
+  int32_t id = -1;
+  const auto choose = [&] {
+    krafla_sampler* own = nullptr;
+    int32_t code = krafla_sampler_clone(&own, greedy.get());
+    if (code == KRAFLA_OK) code = krafla_sampler_accept(own, 9);
+    if (code == KRAFLA_OK) code = krafla_sampler_sample(own, logits.data(), logits.size(), &id);
+    krafla_sampler_free(own);
+    return code;
+  };
+  REQUIRE(choose() == KRAFLA_OK);
+  const int32_t expected = std::exchange(id, -1);
+  FailEach(choose, [&] { REQUIRE(id == -1); });
+  REQUIRE(id == expected);
 }
 
 TEST_CASE("texts and the library's own thread survive every failing allocation") {
@@ -385,12 +411,26 @@ TEST_CASE("steady decoding allocates nothing") {
       krafla_sampler* raw = nullptr;
       REQUIRE(krafla_sampler_create(&raw, nullptr) == KRAFLA_OK);
       SamplerHandle sampler(raw);
-      const krafla_param params[] = {{"repeat", 1.1}, {"k", 40}, {"p", 0.9}, {"p", 0.01}, {"t", 3}};
-      const char* stages[] = {"penalties", "top_k", "top_p", "min_p", "temperature"};
-      for (int i = 0; i < 5; ++i) {
-        REQUIRE(krafla_sampler_add(sampler.get(), stages[i], std::strlen(stages[i]), &params[i],
-                                   1) == KRAFLA_OK);
+      REQUIRE(krafla_sampler_add_default(sampler.get()) == KRAFLA_OK);
+      const struct {
+        const char* stage;
+        krafla_param param;
+      } kSet[] = {{"penalties", {"repeat", 1.1}}, {"dry", {"multiplier", 0.3}},
+                  {"top_n_sigma", {"n", 4}},      {"top_k", {"k", 40}},
+                  {"typical", {"p", 0.97}},       {"top_p", {"p", 0.9}},
+                  {"min_p", {"p", 0.01}},         {"xtc", {"probability", 0.5}},
+                  {"temperature", {"t", 3}},      {"temperature", {"range", 1}}};
+      for (const auto& [stage, param] : kSet) {
+        REQUIRE(krafla_sampler_set(sampler.get(), stage, param.name, param.value) == KRAFLA_OK);
       }
+      const krafla_bias bias = {-1, 7, 0};
+      REQUIRE(krafla_sampler_set_bias(sampler.get(), &bias, 1) == KRAFLA_OK);
+      krafla_custom_stage custom = KRAFLA_CUSTOM_STAGE_INIT;
+      custom.apply = [](void*, krafla_candidate* candidates, size_t* n, const int32_t*, size_t) {
+        candidates[0].value += *n > 1 ? 1 : 0;
+        return 0;
+      };
+      REQUIRE(krafla_sampler_set_custom(sampler.get(), &custom) == KRAFLA_OK);
       struct Count {
         int tokens = 0;
         int64_t at_20 = 0;

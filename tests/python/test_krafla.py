@@ -78,6 +78,50 @@ class Basics(unittest.TestCase):
         self.assertEqual(stopped, text[:text.index(stop)])
         self.assertEqual(self.session.finish, "stop")
 
+    def test_sampler_stages(self):
+        names = [stage.name for stage in krafla.stages() if stage.in_default_chain]
+        self.assertEqual(names[:4], ["logit_bias", "custom", "penalties", "dry"])
+        self.assertEqual(names[-1], "temperature")
+        logits = np.array([1, 4, 2, 3], dtype=np.float32)
+        self.assertEqual(krafla.Sampler(logit_bias={1: -float("inf")}).sample(logits), 3)
+        sampler = krafla.Sampler(1, top_k=2, temperature=0.5)
+        for _ in range(50):
+            self.assertIn(sampler.sample(logits), (1, 3))
+        self.assertEqual([id for id, _ in sampler.top(9)], [1, 3])
+        self.assertAlmostEqual(sampler.top(9)[1][1] - sampler.top(9)[0][1], -2, 5)
+        self.assertEqual(sampler.add("temperature", t=0).sample(logits), 1)
+        self.assertRaises(ValueError, krafla.Sampler, logit_bias={1: float("nan")})
+        self.assertRaises(ValueError, krafla.Sampler, dry_multiplier=float("nan"))
+        krafla.Sampler(dry_multiplier=0.8, mirostat_tau=3).break_at(self.model).sample(logits)
+
+    def test_custom_stage(self):
+        seen = []
+
+        def even_only(ids, values, history):
+            seen.append(list(history))
+            values[ids % 2 == 1] = -np.inf
+
+        self.session.append(TEXT)
+        with self.session.fork() as fork:
+            tokens = list(fork.generate(krafla.Sampler(3, temperature=2, custom=even_only), max_tokens=10,
+                                        ignore_end=True, top=3))
+        ids = [token.id for token in tokens if token.id >= 0]
+        self.assertTrue(all(id % 2 == 0 for id in ids))
+        self.assertTrue(all(id % 2 == 0 for token in tokens for id, _ in token.chain_top))
+        self.assertEqual(seen[3], ids[:3])
+
+        def broken(ids, values, history):
+            raise ZeroDivisionError
+
+        with self.assertRaises(ZeroDivisionError):
+            list(self.session.generate(krafla.Sampler(custom=broken), max_tokens=2))
+        self.assertRaises(ZeroDivisionError, krafla.Sampler(custom=broken).sample, self.session.logits)
+
+        def nothing(ids, values, history):
+            values[:] = -np.inf
+
+        self.assertRaises(ValueError, krafla.Sampler(custom=nothing).sample, self.session.logits)
+
     def test_leaving_the_loop_keeps_the_session(self):
         self.session.append(TEXT)
         n = len(self.session)

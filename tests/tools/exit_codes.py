@@ -44,13 +44,21 @@ class ExitCodes(unittest.TestCase):
     def test_hostile_numbers(self):
         model = self.models["chat.mlb"]
         hostile = ["nan", "inf", "-inf", "1e400", "", "x", "1x", " 1"]
-        for option in ("-T", "--top-k", "--top-p", "--min-p", "--repeat-penalty"):
+        for option in ("-T", "--top-k", "--top-p", "--min-p", "--repeat-penalty", "--typical", "--top-n-sigma",
+                       "--xtc-probability", "--xtc-threshold", "--frequency-penalty", "--dry-multiplier",
+                       "--dry-base", "--dry-allowed-length", "--dynatemp-range", "--dynatemp-exp"):
             for value in [*hostile, "-5"]:
                 self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
         for option in ("-n", "-t", "--batch", "--ctx", "--seed"):
             for value in [*hostile, "-5", "1.5", "99999999999999999999999"]:
                 self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
         self.refused(2, "ml_run", model, "-p", "x", "-n", "-2", says=("-n", '"-2"', "from -1"))
+        self.refused(2, "ml_run", model, "-p", "x", "--mirostat", "2", "--mirostat-ent", "0", says="tau")
+        self.refused(2, "ml_run", model, "-p", "x", "--mirostat-ent", "4", says="--mirostat 2")
+        for bias in ("x", "12", "12+", "-1+2", "12+nan", "12+inf", "12+1e9", "99999999999+1", "12+1x"):
+            self.refused(2, "ml_run", model, "-p", "x", "--logit-bias", bias, says="want")
+        self.refused(2, "ml_run", model, "-p", "x", "--dry-multiplier", "1", "--dry-sequence-breaker", "",
+                     says="breaker 0")
         self.refused(2, "ml_run", model, "-p", "x", "--kv", "q5", says="want")
         self.refused(2, "ml_run", model, "-p", "x", "--chat", "bogus", says="want")
 

@@ -19,7 +19,8 @@ struct RunArgs {
 constexpr char kFooter[] =
     "\nWithout -p: a chat on a terminal, else all of stdin is one prompt. Sampling is greedy "
     "unless -T\n"
-    "is given; stages apply in the order repeat penalty, top-k, top-p, min-p, temperature.\n"
+    "is given; stages apply in the order logit bias, penalties, dry, top-n-sigma, top-k, typical,\n"
+    "top-p, min-p, xtc, temperature, mirostat.\n"
     "Exit codes: 0; 2 arguments (too long a prompt included); 3 wrong CPU; 4 model file; 5 "
     "memory;\n"
     "130 interrupted; 1 anything else.";

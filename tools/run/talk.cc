@@ -53,6 +53,7 @@ ExitCode Talk::Open(const TalkArgs& args) {
   if (ExitCode e = OpenRuntime(args.model.threads, &runtime_)) return e;
   if (ExitCode e = OpenModel(args.model, runtime_.get(), &model_)) return e;
   if (ExitCode e = OpenTokenizer(args.model, model_.get(), &tokenizer_)) return e;
+  if (ExitCode e = SetBreakers(args.sampler, tokenizer_.get(), sampler_.get())) return e;
   if (ExitCode e = OpenTemplate(args)) return e;
   if (ExitCode e = CheckUtf8("--system", args.system)) return e;
   if (args.has_system && !has_template()) {

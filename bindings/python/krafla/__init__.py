@@ -16,7 +16,7 @@ from krafla import _krafla
 
 _krafla.load(os.path.dirname(__file__))
 
-from krafla._core import Model, Plan, Sampler, Session
+from krafla._core import Model, Parameter, Plan, Sampler, Session, Stage, stages
 from krafla._errors import (ArgumentError, BudgetError, CallbackError, Cancelled, ContextFull,
                             CpuError, Error, FileAccessError, InternalError, ModelError, NotFound,
                             OutOfMemory, StateError, TemplateError, UnsupportedError)
@@ -30,5 +30,5 @@ isa: str = _krafla.isa()
 
 __all__ = ["ArgumentError", "BudgetError", "CallbackError", "Cancelled", "ContextFull", "CpuError",
            "Error", "FREE_THREADED", "FileAccessError", "InternalError", "Llama", "Model", "ModelError",
-           "NotFound", "OutOfMemory", "Plan", "Sampler", "Session", "StateError", "TemplateError",
-           "Token", "UnsupportedError", "isa"]
+           "NotFound", "OutOfMemory", "Parameter", "Plan", "Sampler", "Session", "Stage", "StateError",
+           "TemplateError", "Token", "UnsupportedError", "isa", "stages"]

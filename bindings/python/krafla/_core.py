@@ -4,7 +4,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from types import TracebackType
 from typing import Any, Literal, NamedTuple
 
@@ -17,6 +17,7 @@ from krafla._krafla import Token
 
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int], object]
+Custom = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]], object]
 _KV = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
 _POOL = {"mean": 0, "last": 1, "first": 2}
 _FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop"}
@@ -39,30 +40,94 @@ class Plan(NamedTuple):
     total: int
 
 
-class Sampler:
-    """How a token is chosen from logits. Without stages: greedy.
+class Parameter(NamedTuple):
+    """A parameter of a sampler's stage and its bounds."""
 
-    ``Sampler(seed=7, top_k=40, top_p=0.9, min_p=0.05, temperature=0.8, repeat=1.1)``: the stages that
-    are named, in the order penalties, top_k, top_p, min_p, temperature. ``add`` appends any other.
+    name: str
+    min: float
+    max: float
+    default: float
+    integer: bool
+
+
+class Stage(NamedTuple):
+    """A stage of samplers; those of the default chain are listed in its order."""
+
+    name: str
+    summary: str
+    in_default_chain: bool
+    parameters: list[Parameter]
+
+
+def stages() -> list[Stage]:
+    """Every stage there is, with its parameters."""
+    return [Stage(name, summary, default, [Parameter(*parameter) for parameter in parameters])
+            for name, summary, default, parameters in _krafla.stages()]
+
+
+class Sampler:
+    """How a token is chosen from logits. Without arguments: greedy.
+
+    ``Sampler(seed=7, top_k=40, top_p=0.9, min_p=0.05, temperature=0.8, repeat=1.1)``: the default chain
+    (``krafla.stages()`` lists it) with these parameters. logit_bias: {id: added to its logit, -inf: never}.
+    custom(ids, values, history) may change values in place, -inf drops a token. ``mirostat_tau`` adds
+    mirostat 2. With a seed alone the chain is empty: what ``add`` appends.
     """
 
     def __init__(self, seed: int | None = None, *, temperature: float | None = None,
+                 dynatemp_range: float | None = None, dynatemp_exponent: float | None = None,
                  top_k: int | None = None, top_p: float | None = None, min_p: float | None = None,
+                 typical_p: float | None = None, top_n_sigma: float | None = None,
+                 xtc_probability: float | None = None, xtc_threshold: float | None = None,
                  repeat: float | None = None, frequency: float | None = None,
-                 presence: float | None = None) -> None:
+                 presence: float | None = None, last_n: int | None = None,
+                 dry_multiplier: float | None = None, dry_base: float | None = None,
+                 dry_allowed_length: int | None = None, dry_last_n: int | None = None,
+                 mirostat_tau: float | None = None, mirostat_eta: float | None = None,
+                 logit_bias: Mapping[int, float] | None = None, custom: Custom | None = None) -> None:
         self._sampler = _krafla.Sampler() if seed is None else _krafla.Sampler(seed)
-        penalties = {"repeat": repeat, "frequency": frequency, "presence": presence}
-        given = {name: value for name, value in penalties.items() if value is not None}
-        if given:
-            self.add("penalties", **given)
-        for stage, parameter, value in (("top_k", "k", top_k), ("top_p", "p", top_p),
-                                        ("min_p", "p", min_p), ("temperature", "t", temperature)):
-            if value is not None:
-                self.add(stage, **{parameter: value})
+        self._stages: set[str] = set()
+        if mirostat_tau is not None and temperature is None:
+            temperature = 1
+        values = (
+                ("temperature", "t", temperature), ("temperature", "range", dynatemp_range),
+                ("temperature", "exponent", dynatemp_exponent), ("top_k", "k", top_k), ("top_p", "p", top_p),
+                ("min_p", "p", min_p), ("typical", "p", typical_p), ("top_n_sigma", "n", top_n_sigma),
+                ("xtc", "probability", xtc_probability), ("xtc", "threshold", xtc_threshold),
+                ("penalties", "repeat", repeat), ("penalties", "frequency", frequency),
+                ("penalties", "presence", presence), ("penalties", "last_n", last_n),
+                ("dry", "multiplier", dry_multiplier), ("dry", "base", dry_base),
+                ("dry", "allowed_length", dry_allowed_length), ("dry", "last_n", dry_last_n),
+                ("mirostat", "tau", mirostat_tau), ("mirostat", "eta", mirostat_eta))
+        given = [(stage, name, value) for stage, name, value in values if value is not None]
+        if given or logit_bias is not None or custom is not None:
+            self._sampler.add_default()
+            self._stages = {stage.name for stage in stages() if stage.in_default_chain}
+        for stage, name, value in given:
+            self.add(stage, **{name: value})
+        if logit_bias is not None:
+            self._sampler.set_bias(list(logit_bias.items()))
+        if custom is not None:
+            self._sampler.set_custom(custom)
+
+    def break_at(self, model: Model, texts: Sequence[str] = ("\n", ":", '"', "*")) -> Sampler:
+        """Texts that no repetition of the stage dry reaches over."""
+        self._sampler.set_breakers(model._tokenizer, list(texts))
+        return self
+
+    def top(self, k: int) -> list[tuple[int, float]]:
+        """Of the last ``sample``: the best candidates that the chain had left, with log-probabilities."""
+        return self._sampler.top(k)
 
     def add(self, stage: str, **parameters: float) -> Sampler:
-        """Appends a stage by name. Raises NotFound, ArgumentError."""
-        self._sampler.add(stage, **parameters)
+        """Appends a stage by name, or sets parameters of one that the chain has. Raises NotFound,
+        ArgumentError."""
+        if stage in self._stages:
+            for name, value in parameters.items():
+                self._sampler.set(stage, name, value)
+        else:
+            self._sampler.add(stage, **parameters)
+            self._stages.add(stage)
         return self
 
     @property
@@ -75,7 +140,7 @@ class Sampler:
         return self._sampler.sample(logits)
 
     def accept(self, id: int) -> None:
-        """Adds an id to the history that penalties look at."""
+        """Adds an id to the history that penalties and dry look at."""
         self._sampler.accept(id)
 
     def reset(self) -> None:
@@ -259,7 +324,7 @@ class Session:
                  draft: Session | Literal["lookup"] | None = None) -> Iterator[Token]:
         """Yields the reply's tokens as they come; greedy without a sampler. Leaving the loop ends the
         generation; the session then has read the tokens that were given out. stop: texts that end it and are never given out; top:
-        that many alternatives in Token.top. ``finish`` tells how it ended. draft: guess tokens from the
+        that many alternatives in Token.top (of the model) and Token.chain_top (behind the sampler's chain). ``finish`` tells how it ended. draft: guess tokens from the
         text so far ("lookup") or with a session of a smaller model; that changes the time, never a token."""
         self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft)
         try:

@@ -15,6 +15,7 @@ namespace py = pybind11;
 
 void BindErrors(py::module_& module);
 void BindModel(py::module_& module);
+void BindSampler(py::module_& module);
 void BindSession(py::module_& module);
 
 // Throws the Python exception that a signal handler has raised.

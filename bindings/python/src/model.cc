@@ -1,4 +1,4 @@
-// Model, Tokenizer and Sampler.
+// Model and Tokenizer.
 #include <optional>
 #include <string>
 #include <vector>
@@ -100,18 +100,6 @@ std::vector<int32_t> RenderIds(const krafla::Model& model, const krafla::Tokeniz
   return tokenizer.Encode(krafla::Template(model).Render(json, &tokenizer));
 }
 
-void AddStage(krafla::Sampler& sampler, const std::string& stage, const py::kwargs& values) {
-  std::vector<std::string> names;
-  std::vector<krafla_param> params;
-  for (const auto& [name, value] : values) {
-    names.push_back(py::cast<std::string>(name));
-    params.push_back({nullptr, py::cast<double>(value)});
-  }
-  for (size_t i = 0; i < names.size(); ++i) params[i].name = names[i].c_str();
-  krafla::Check(
-      krafla_sampler_add(sampler.get(), stage.data(), stage.size(), params.data(), params.size()));
-}
-
 }  // namespace
 
 void BindModel(py::module_& module) {
@@ -156,17 +144,6 @@ void BindModel(py::module_& module) {
           [](const krafla::Tokenizer& tokenizer, const krafla::Model& model,
              const std::string& json) { return RenderIds(model, tokenizer, json); },
           release);
-  py::class_<krafla::Sampler, std::shared_ptr<krafla::Sampler>>(module, "Sampler")
-      .def(py::init<>())
-      .def(py::init<uint64_t>())
-      .def("add", &AddStage)
-      .def("seed", &krafla::Sampler::seed)
-      .def("reset", &krafla::Sampler::Reset)
-      .def("accept", &krafla::Sampler::Accept)
-      .def("sample", [](krafla::Sampler& sampler,
-                        const py::array_t<float, py::array::c_style | py::array::forcecast>& row) {
-        return sampler.Sample(row.data(), static_cast<size_t>(row.size()));
-      });
 }
 
 }  // namespace krafla_python

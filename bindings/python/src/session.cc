@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "bind.h"
 #include "krafla/krafla_batch.h"
+#include "sampler.h"
 
 namespace krafla_python {
 namespace {
@@ -23,6 +23,8 @@ struct Token {
   std::string text;
   std::optional<float> logprob;
   std::vector<std::pair<int32_t, float>> top;
+  std::optional<float> chain_logprob;
+  std::vector<std::pair<int32_t, float>> chain_top;
 };
 
 // A session with what a generation in progress has said and not yet been asked for.
@@ -121,7 +123,7 @@ class PySession {
     return out;
   }
 
-  void BeginGenerate(krafla::Sampler& sampler, int64_t max_tokens,
+  void BeginGenerate(const std::shared_ptr<PySampler>& sampler, int64_t max_tokens,
                      const std::vector<std::string>& stops, const std::vector<int32_t>& end_ids,
                      bool ignore_end, bool logprobs, int32_t n_top, bool lookup, PySession* draft) {
     krafla_speculation speculation = KRAFLA_SPECULATION_INIT;
@@ -147,7 +149,8 @@ class PySession {
       return static_cast<PySession*>(user)->OnToken(*token);
     };
     logprobs_ = options.logprobs != 0;
-    krafla::Check(krafla_session_begin_generate(get().get(), sampler.get(), &options));
+    krafla::Check(krafla_session_begin_generate(get().get(), sampler->sampler.get(), &options));
+    sampler_ = sampler;
     tokens_.clear();
     told_ = -1;
     draft_ = draft == nullptr ? nullptr : draft->session_;
@@ -161,6 +164,7 @@ class PySession {
         if (SliceToToken()) generating_ = false;
       } catch (const krafla::Error&) {  // cancelled: at once, not at the token's end
         if (session_) Abandon();
+        sampler_->Rethrow();
         throw;
       }
       CheckSignals();
@@ -226,12 +230,16 @@ class PySession {
     return session->Step(kSliceUs);
   }
   int OnToken(const krafla_token& token) {  // without the GIL
-    Token kept{
-        token.id, token.position, std::string(token.text, token.text_length), std::nullopt, {}};
+    Token kept{token.id, token.position, std::string(token.text, token.text_length), {}, {}, {},
+               {}};
     if (logprobs_ && token.id >= 0) {
       kept.logprob = token.logprob;
       for (int32_t i = 0; i < token.n_top; ++i) {
         kept.top.emplace_back(token.top_ids[i], token.top_logprobs[i]);
+      }
+      kept.chain_logprob = token.chain_logprob;
+      for (int32_t i = 0; i < token.n_chain_top; ++i) {
+        kept.chain_top.emplace_back(token.chain_top_ids[i], token.chain_top_logprobs[i]);
       }
     }
     if (token.id >= 0) told_ = token.position;
@@ -241,6 +249,7 @@ class PySession {
 
   std::shared_ptr<krafla::Model> model_;
   std::shared_ptr<krafla::Session> session_;  // a view of its logits may hold it too
+  std::shared_ptr<PySampler> sampler_;        // of the generation
   int64_t done_ = 0;                          // of an append
   std::deque<Token> tokens_;                  // not given out yet
   int64_t told_ = -1;                         // the position of the last token that there was
@@ -270,6 +279,8 @@ void BindSession(py::module_& module) {
       .def_readonly("text", &Token::text)
       .def_readonly("logprob", &Token::logprob)
       .def_readonly("top", &Token::top)
+      .def_readonly("chain_logprob", &Token::chain_logprob)
+      .def_readonly("chain_top", &Token::chain_top)
       .def("__repr__", [](const Token& token) {
         return "Token(id=" + std::to_string(token.id) +
                ", text=" + py::cast<std::string>(py::repr(py::str(token.text))) + ")";
@@ -280,7 +291,7 @@ void BindSession(py::module_& module) {
       .def("append", &PySession::Append)
       .def("rows", &PySession::Rows)
       .def("embed", &PySession::Embed)
-      .def("begin_generate", &PySession::BeginGenerate, py::keep_alive<1, 2>())
+      .def("begin_generate", &PySession::BeginGenerate)
       .def("next", &PySession::Next)
       .def("generating", &PySession::generating)
       .def("stop", &PySession::Stop)

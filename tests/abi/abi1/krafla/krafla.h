@@ -498,6 +498,11 @@ KRAFLA_API int32_t krafla_logits_get_top(const float *logits, size_t n, size_t k
 
 /* --- sampler --- */
 
+typedef struct krafla_string {
+  const char *text;
+  size_t length;
+} krafla_string;
+
 typedef struct krafla_sampler_options {
   size_t struct_size;
   uint64_t seed;
@@ -511,6 +516,42 @@ typedef struct krafla_param {
   const char *name; /* terminated */
   double value;
 } krafla_param;
+
+/* A token that can still be chosen: its logit, as the stages before have changed it. */
+typedef struct krafla_candidate {
+  double value;
+  int32_t id;
+  int32_t unused;
+} krafla_candidate;
+
+/* For single tokens: added to the logit, a number in [-1e6, 1e6], or -INFINITY: never chosen. */
+typedef struct krafla_bias {
+  double bias;
+  int32_t id;
+  int32_t unused;
+} krafla_bias;
+
+/* A stage of the host's own. apply may change values and drop candidates: those with -INFINITY, and
+ * by moving others into their place and lowering *n. NaN, +INFINITY, ids that were not there, and
+ * nothing left are KRAFLA_E_ARGUMENT; non-zero is KRAFLA_E_CALLBACK. ids: the tokens accepted so
+ * far. Called on the thread that samples; it must not call the sampler, and clones call the same
+ * function. */
+typedef struct krafla_custom_stage {
+  size_t struct_size;
+  int (*apply)(void *user, krafla_candidate *candidates, size_t *n, const int32_t *ids,
+               size_t n_ids);
+  void *user;
+} krafla_custom_stage;
+#define KRAFLA_CUSTOM_STAGE_INIT \
+  { sizeof(krafla_custom_stage), NULL, NULL }
+
+typedef struct krafla_stage_info {
+  size_t struct_size;
+  const char *name; /* static, terminated, likewise summary */
+  const char *summary;
+  int32_t n_params;
+  int32_t in_default_chain; /* non-zero: in it, in the order of this list */
+} krafla_stage_info;
 
 typedef struct krafla_param_info {
   size_t struct_size;
@@ -531,13 +572,35 @@ KRAFLA_API void krafla_sampler_free(krafla_sampler *sampler);
  * an unknown stage or parameter, KRAFLA_E_ARGUMENT a value out of bounds. since 1 */
 KRAFLA_API int32_t krafla_sampler_add(krafla_sampler *sampler, const char *stage, size_t length,
                                       const krafla_param *params, size_t n_params);
-/* Parameter i of all stages' parameters, for listing; KRAFLA_E_NOT_FOUND beyond the last. since 1
- */
+/* Appends every stage of the default chain, in its order and without effect (greedy), to a sampler
+ * without stages; krafla_sampler_set then sets what is wanted. since 1 */
+KRAFLA_API int32_t krafla_sampler_add_default(krafla_sampler *sampler);
+/* A parameter of a stage that is in the chain (both names terminated). since 1 */
+KRAFLA_API int32_t krafla_sampler_set(krafla_sampler *sampler, const char *stage, const char *name,
+                                      double value);
+/* Data of the stages logit_bias, custom and dry. The first two come to the front of a chain that
+ * has them not. Each call replaces what was set; n = 0 or NULL takes it away. since 1 */
+KRAFLA_API int32_t krafla_sampler_set_bias(krafla_sampler *sampler, const krafla_bias *biases,
+                                           size_t n);
+KRAFLA_API int32_t krafla_sampler_set_custom(krafla_sampler *sampler,
+                                             const krafla_custom_stage *stage);
+/* Sequence breakers: texts of 1 to 64 bytes, at most 256, found also across tokens. since 1 */
+KRAFLA_API int32_t krafla_sampler_set_breakers(krafla_sampler *sampler,
+                                               const krafla_tokenizer *tokenizer,
+                                               const krafla_string *breakers, size_t n);
+/* Stage i, and parameter i of all stages' parameters, for listing; KRAFLA_E_NOT_FOUND beyond the
+ * last. since 1 */
+KRAFLA_API int32_t krafla_sampler_stage_at(size_t i, krafla_stage_info *info);
 KRAFLA_API int32_t krafla_sampler_param_at(size_t i, krafla_param_info *info);
 /* Chooses from logits [n]; only a random choice advances the sampler's random numbers. since 1 */
 KRAFLA_API int32_t krafla_sampler_sample(krafla_sampler *sampler, const float *logits, size_t n,
                                          int32_t *id);
-/* Adds id to the history that penalties look at. since 1 */
+/* Of the last krafla_sampler_sample: the log-probability that its id had behind the whole chain
+ * (may be NULL), and the best candidates that the chain had left, at most k <= 1024, with theirs;
+ * *n: how many. KRAFLA_E_STATE where nothing was sampled. since 1 */
+KRAFLA_API int32_t krafla_sampler_get_chosen(krafla_sampler *sampler, float *logprob, size_t k,
+                                             int32_t *ids, float *logprobs, size_t *n);
+/* Adds id to the history that penalties and dry look at. since 1 */
 KRAFLA_API int32_t krafla_sampler_accept(krafla_sampler *sampler, int32_t id);
 /* Back to the start: no history, the same seed. since 1 */
 KRAFLA_API int32_t krafla_sampler_reset(krafla_sampler *sampler);
@@ -562,6 +625,12 @@ typedef struct krafla_token {
   int32_t n_top;
   const int32_t *top_ids;
   const float *top_logprobs;
+  /* The same behind the sampler's chain: what the token was drawn from. Of fewer candidates fewer.
+   */
+  float chain_logprob;
+  int32_t n_chain_top;
+  const int32_t *chain_top_ids;
+  const float *chain_top_logprobs;
 } krafla_token;
 
 enum {
@@ -571,11 +640,6 @@ enum {
   KRAFLA_FINISH_CALLBACK = 4, /* on_token returned non-zero */
   KRAFLA_FINISH_STOP = 5      /* a stop string appeared */
 };
-
-typedef struct krafla_string {
-  const char *text;
-  size_t length;
-} krafla_string;
 
 typedef struct krafla_generate_options {
   size_t struct_size;
@@ -594,7 +658,7 @@ typedef struct krafla_generate_options {
    */
   const krafla_string *stops;
   size_t n_stops;
-  int32_t logprobs; /* non-zero: krafla_token.logprob is set */
+  int32_t logprobs; /* non-zero: the log-probabilities of krafla_token are set */
   int32_t n_top;    /* that many alternatives with each token, at most 64 */
   const struct krafla_speculation *speculation; /* krafla_batch.h; NULL: none */
 } krafla_generate_options;
@@ -651,9 +715,18 @@ typedef struct krafla_event {
   /* TOKEN: whole code points; END: the message of a failure. Valid until the next poll. */
   const char *text;
   size_t text_length;
+  /* TOKEN, with krafla_generate_options.logprobs: as in krafla_token. Valid until the next poll. */
+  float logprob;
+  int32_t n_top;
+  const int32_t *top_ids;
+  const float *top_logprobs;
+  float chain_logprob;
+  int32_t n_chain_top;
+  const int32_t *chain_top_ids;
+  const float *chain_top_logprobs;
 } krafla_event;
 #define KRAFLA_EVENT_INIT \
-  { sizeof(krafla_event), 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0 }
+  { sizeof(krafla_event), 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL }
 
 /* Reads ids (n may be 0) and generates (sampler may be NULL: only reads) on a thread of the library
  * while the caller goes on. options->on_token must be NULL; NULL options mean the defaults. Until
