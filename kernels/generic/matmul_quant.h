@@ -120,7 +120,7 @@ template <class Format, size_t kTokens>
   for (size_t b = 0; b < n_blocks; ++b) {
     const size_t in_group = b % Format::kBlocks;
     const uint8_t* group = tile + b / Format::kBlocks * Format::kBytes;
-    if (kTokens == 1) {
+    if (kTokens < kGemmTokens) {  // few tokens: what they need is mostly the weights' next lines
       constexpr size_t kBytes = Format::kBytes / Format::kBlocks;
       const uint8_t* ahead = group + in_group * kBytes + kPrefetchBytes;
       for (size_t i = 0; i < kBytes; i += 64) prefetch(ahead + i);

@@ -15,11 +15,12 @@ using Json = nlohmann::json;
 
 struct Row {
   std::string isa, test;
-  int64_t threads = 0, n = 0, depth = 0;
+  int64_t threads = 0, n = 0, depth = 0, sessions = 1;
   double tokens_per_s = 0, sd = 0;
 
   bool SameTest(const Row& other) const {
-    return test == other.test && threads == other.threads && n == other.n && depth == other.depth;
+    return test == other.test && threads == other.threads && n == other.n && depth == other.depth &&
+           sessions == other.sessions;
   }
 };
 
@@ -46,6 +47,8 @@ std::string Problem(const Json& item) {
     }
   }
   constexpr double kMost = 1e12;
+  const Json sessions = find("sessions");  // not in files of old
+  if (!sessions.is_null() && !sessions.is_number_integer()) return ".sessions: want a whole number";
   const Json speed = find("tokens_per_s"), sd = find("sd");
   if (!speed.is_number() || !(speed > 1 / kMost && speed < kMost)) {
     return ".tokens_per_s: want a speed above 0";
@@ -66,7 +69,7 @@ ExitCode Read(const std::string& path, std::vector<Row>* rows) {
     const std::string problem = Problem(item);
     if (!problem.empty()) return Fail(kExitArguments, "{}: [{}]{}", path, i, problem);
     rows->push_back({item["isa"], item["test"], item["threads"], item["n"], item["depth"],
-                     item["tokens_per_s"], item["sd"]});
+                     item.value("sessions", int64_t{1}), item["tokens_per_s"], item["sd"]});
   }
   return kExitOk;
 }

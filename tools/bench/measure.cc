@@ -61,48 +61,62 @@ class Bench {
     return code == KRAFLA_OK ? kExitOk : FailWith(code, "int8 peak");
   }
 
-  ExitCode Run(bool is_decode, int64_t n, Measurement* result) {
+  ExitCode Run(bool is_decode, int64_t n, int64_t n_sessions, Measurement* result) {
     // Decoding starts from at least one position.
     const int64_t depth = is_decode ? std::max<int64_t>(args_.depth, 1) : args_.depth;
     TokenIds source(model_info_.n_vocab);
     const std::vector<int32_t> before = source.Take(depth), ids = source.Take(n);
     ModelArgs session_args = args_.model;
     session_args.context = depth + n;
-    SessionPtr session;
-    if (ExitCode e = CreateSession(session_args, model_.get(), &session)) return e;
+    std::vector<SessionPtr> sessions(static_cast<size_t>(n_sessions));
+    for (SessionPtr& session : sessions) {
+      if (ExitCode e = CreateSession(session_args, model_.get(), &session)) return e;
+    }
     if (depth > 0) {
-      if (ExitCode e = Append(session.get(), before.data(), before.size())) return e;
+      if (ExitCode e = Append(sessions, before.data(), before.size())) return e;
     }
     std::vector<double> rates;
     for (int64_t i = 0; i <= args_.repetitions; ++i) {
       const auto start = std::chrono::steady_clock::now();
       const size_t step = is_decode ? 1 : ids.size();
       for (size_t at = 0; at < ids.size(); at += step) {
-        if (ExitCode e = Append(session.get(), ids.data() + at, step)) return e;
+        if (ExitCode e = Append(sessions, ids.data() + at, step)) return e;
       }
       const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
-      if (i > 0) rates.push_back(static_cast<double>(n) / std::max(took.count(), 1e-9));
-      const int32_t code = krafla_session_truncate(session.get(), depth);
-      if (code != KRAFLA_OK) return FailWith(code, "session");
+      const auto tokens = static_cast<double>(n * n_sessions);
+      if (i > 0) rates.push_back(tokens / std::max(took.count(), 1e-9));
+      for (const SessionPtr& session : sessions) {
+        const int32_t code = krafla_session_truncate(session.get(), depth);
+        if (code != KRAFLA_OK) return FailWith(code, "session");
+      }
     }
-    *result = Summarise(is_decode, n, rates);
+    *result = Summarise(is_decode, n, n_sessions, rates);
     return kExitOk;
   }
 
  private:
-  ExitCode Append(krafla_session* session, const int32_t* ids, size_t n) {
+  // The same ids to each.
+  ExitCode Append(const std::vector<SessionPtr>& sessions, const int32_t* ids, size_t n) {
     if (Interrupted()) return kExitInterrupted;
-    const int32_t code = CallUntilInterrupted(
-        session, [&] { return krafla_session_append(session, ids, n, nullptr); });
+    std::vector<krafla_session*> handles;
+    for (const SessionPtr& session : sessions) handles.push_back(session.get());
+    const std::vector<const int32_t*> texts(sessions.size(), ids);
+    const std::vector<size_t> lengths(sessions.size(), n);
+    const int32_t code = CallUntilInterrupted(handles[0], [&] {
+      return krafla_session_append_batch(handles.data(), texts.data(), lengths.data(),
+                                         handles.size());
+    });
     return code == KRAFLA_OK ? kExitOk : FailWith(code, "append");
   }
 
-  Measurement Summarise(bool is_decode, int64_t n, const std::vector<double>& rates) const {
+  Measurement Summarise(bool is_decode, int64_t n, int64_t sessions,
+                        const std::vector<double>& rates) const {
     Measurement m;
     m.threads = threads_;
     m.is_decode = is_decode;
     m.n = n;
     m.depth = args_.depth;
+    m.sessions = sessions;
     double sum = 0, squares = 0;
     for (const double rate : rates) sum += rate;
     const auto count = static_cast<double>(rates.size());
@@ -111,7 +125,7 @@ class Bench {
     m.sd = rates.size() > 1 ? std::sqrt(squares / (count - 1)) : 0;
     const int64_t passes = is_decode ? n : (n + kPromptBatch - 1) / kPromptBatch;
     m.bytes_per_token = static_cast<double>(model_info_.bytes_per_token) *
-                        static_cast<double>(passes) / static_cast<double>(n);
+                        static_cast<double>(passes) / static_cast<double>(n * sessions);
     m.read_bytes_per_s = read_;
     m.large_page_bytes_per_s = large_page_read_;
     m.macs_per_token = static_cast<double>(model_info_.macs_per_token);
@@ -135,7 +149,9 @@ ExitCode Measure(const BenchArgs& args, int64_t threads, std::vector<Measurement
   for (const bool is_decode : {false, true}) {
     for (const int64_t n : is_decode ? args.decode : args.prompt) {
       if (n == 0) continue;
-      if (ExitCode e = bench.Run(is_decode, n, &results->emplace_back())) return e;
+      for (const int64_t sessions : is_decode ? args.sessions : std::vector<int64_t>{1}) {
+        if (ExitCode e = bench.Run(is_decode, n, sessions, &results->emplace_back())) return e;
+      }
     }
   }
   return kExitOk;

@@ -16,7 +16,8 @@ struct BenchArgs {
   std::vector<int64_t> threads;
   std::vector<int64_t> prompt = {128, 512};
   std::vector<int64_t> decode = {32};
-  int64_t depth = 0;  // positions already read when a measurement begins
+  std::vector<int64_t> sessions = {1};  // that decode together
+  int64_t depth = 0;                    // positions already read when a measurement begins
   int64_t repetitions = 5;
 };
 
@@ -25,6 +26,7 @@ struct Measurement {
   bool is_decode = false;
   int64_t n = 0;
   int64_t depth = 0;
+  int64_t sessions = 1;
   double tokens_per_s = 0;            // mean of the repetitions
   double sd = 0;                      // their standard deviation
   double bytes_per_token = 0;         // of weights; a prompt's tokens share a pass over them

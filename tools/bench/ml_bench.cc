@@ -27,6 +27,7 @@ Json ToJson(const Measurement& m) {
           {"test", m.is_decode ? "decode" : "prompt"},
           {"n", m.n},
           {"depth", m.depth},
+          {"sessions", m.sessions},
           {"tokens_per_s", m.tokens_per_s},
           {"sd", m.sd},
           {"bytes_per_token", m.bytes_per_token},
@@ -40,16 +41,18 @@ std::string TableHeader() {
   return fmt::format(
       "{}: of what the threads can read of the model as it is loaded, GB/s, and of their int8 "
       "peak, what was used\n"
-      "threads  test        n  depth       tokens/s          read     used   GMAC/s     used   "
+      "threads  test        n  depth  sessions       tokens/s          read     used   GMAC/s     "
+      "used   "
       "large pages\n",
       krafla_isa());
 }
 
 std::string TableRow(const Measurement& m) {
   return fmt::format(
-      "{:>7}  {:<6}  {:>5}  {:>5}  {:>9.2f} +- {:<7.2f}  {:>6.1f}  {:>5.1f} %  {:>7.1f}  {:>5.1f} "
+      "{:>7}  {:<6}  {:>5}  {:>5}  {:>8}  {:>9.2f} +- {:<7.2f}  {:>6.1f}  {:>5.1f} %  {:>7.1f}  "
+      "{:>5.1f} "
       "%  {:>6.1f} GB/s\n",
-      m.threads, m.is_decode ? "decode" : "prompt", m.n, m.depth, m.tokens_per_s, m.sd,
+      m.threads, m.is_decode ? "decode" : "prompt", m.n, m.depth, m.sessions, m.tokens_per_s, m.sd,
       m.read_bytes_per_s / 1e9, 100 * ReadFraction(m), m.macs_per_token * m.tokens_per_s / 1e9,
       100 * Int8Fraction(m), m.large_page_bytes_per_s / 1e9);
 }
@@ -103,6 +106,8 @@ ExitCode Run(int argc, char** argv) {
   AddIntegers(app, "-p", &args.prompt, 0, kMaxPositions,
               "Prompt lengths (default 128,512; 0: none)");
   AddIntegers(app, "-n", &args.decode, 0, kMaxPositions, "Tokens to decode (default 32; 0: none)");
+  AddIntegers(app, "-s,--sessions", &args.sessions, 1, 256,
+              "Sessions that decode together, in one pass a token (default 1)");
   AddInteger(app, "-d", &args.depth, 0, kMaxPositions,
              "Positions read before each test (default 0)");
   AddInteger(app, "-r", &args.repetitions, 1, 1000,
