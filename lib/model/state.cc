@@ -283,7 +283,7 @@ StatusOr<State> State::Fork(int64_t length, int64_t reserve) const {
   return fork;
 }
 
-StatusOr<State> State::Trial(int64_t length) const {
+StatusOr<State> State::Trial(int64_t length, bool own_open) const {
   State trial;
   trial.memory_ = memory_;
   trial.shape_ = shape_;
@@ -295,8 +295,13 @@ StatusOr<State> State::Trial(int64_t length) const {
   trial.pool_ = pool_;
   if (open_pool_ != nullptr) {
     trial.open_.reserve(trial.pages_.capacity());
-    open_pool_->Ref();
-    trial.open_pool_ = open_pool_;
+    if (own_open) {
+      KRAFLA_ASSIGN_OR_RETURN(trial.open_pool_,
+                              PagePool::Create(*memory_, shape_.open_bytes(), 0));
+    } else {
+      open_pool_->Ref();
+      trial.open_pool_ = open_pool_;
+    }
   }
   trial.SharePages(*this, length);
   return trial;

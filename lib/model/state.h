@@ -145,8 +145,9 @@ class State {
   // A state over the same pages (of `length` positions) and a copy of A.
   StatusOr<State> Fork(int64_t length, int64_t reserve) const;
   // The same, but its new pages come from this state's pool: to try something that replaces this
-  // state where it succeeds.
-  StatusOr<State> Trial(int64_t length) const;
+  // state where it succeeds, or (own_open) to make steps together with it: open companions are
+  // taken within a step, so each state of one needs a pool for them.
+  StatusOr<State> Trial(int64_t length, bool own_open = false) const;
 
   // The memory of `length` positions and A as bytes that a state of the same shape and recurrent
   // size reads back (state_bytes.cc). What pages hold beyond `length` is not written. Load needs a

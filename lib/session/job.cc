@@ -24,19 +24,23 @@ void Job::Reserve(size_t n_parts) {
 }
 
 Status Job::AddPart(const Part& part) {
+  KRAFLA_RETURN_IF_ERROR(part.session->state_.Prepare(part.position, part.n));
   parts_.push_back(part);
   total_ += part.n;
-  return part.session->state_.Prepare(part.position, part.n);
+  return OkStatus();
 }
 
-Status Job::AddAppend(Session& session, std::span<const int32_t> ids) {
+Status Job::AddAppend(Session& session, std::span<const int32_t> ids, bool goes_on) {
   const int64_t position = session.length_;
-  if (ids.size() > 1) {
+  const auto n = static_cast<int64_t>(ids.size());
+  // Without logits it is within a text.
+  if (n > 1 && !(goes_on && session.logits_.empty())) {
     session.snapshots_.Keep(position, session.state_.committed(), session.logits_,
-                            /*spaced=*/static_cast<int64_t>(ids.size()) < kPromptTokens);
+                            /*spaced=*/n < kPromptTokens);
   }
+  KRAFLA_RETURN_IF_ERROR(AddPart({&session, position, n, 0, 0, goes_on}));
   session.ids_.insert(session.ids_.end(), ids.begin(), ids.end());  // within its capacity
-  return AddPart({&session, position, static_cast<int64_t>(ids.size())});
+  return OkStatus();
 }
 
 Status Job::AddAgain(Session& session, int64_t position, int64_t n) {
@@ -78,7 +82,7 @@ void Job::BeginPass() {
             .subspan(static_cast<size_t>(sequence.position), static_cast<size_t>(part.in_pass));
     sequence.all_logits = options_.logits == WantLogits::kAll;
     sequence.all_hidden = options_.on_hidden != nullptr;
-    if (options_.logits != WantLogits::kNone && !session.draft_ &&
+    if (options_.logits != WantLogits::kNone && !session.draft_ && !part.goes_on &&
         part.done + part.in_pass == part.n) {
       sequence.last_logits = session.logits_row(1 - session.current_);
     }
@@ -122,7 +126,7 @@ void Job::Commit() {
     session.ids_.resize(static_cast<size_t>(session.length_));
     session.state_.Commit();
     session.state_.Cut(session.length_);
-    if (options_.logits == WantLogits::kNone) {
+    if (options_.logits == WantLogits::kNone || part.goes_on) {
       session.logits_ = {};
     } else {
       session.current_ = 1 - session.current_;
@@ -132,7 +136,7 @@ void Job::Commit() {
     session.snapshots_.Cut(session.length_);
     if (part.n > 1) {
       session.snapshots_.Keep(session.length_, session.state_.committed(), session.logits_,
-                              /*spaced=*/part.n < kPromptTokens);
+                              /*spaced=*/part.n < kPromptTokens || part.goes_on);
     }
   }
   parts_.clear();

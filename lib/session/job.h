@@ -22,6 +22,7 @@ class Job final : public DriverEvents {
     int64_t n = 0;
     int64_t done = 0;
     int64_t in_pass = 0;
+    bool goes_on = false;  // more of the same text follows: no logits are wanted
   };
 
   Job() = default;
@@ -29,8 +30,8 @@ class Job final : public DriverEvents {
 
   // Room for this many parts, so that what follows allocates nothing.
   void Reserve(size_t n_parts);
-  // Appends `ids` behind the session's length; ids are checked.
-  Status AddAppend(Session& session, std::span<const int32_t> ids);
+  // Appends `ids` behind the session's length; ids are checked. What fails is not part of the job.
+  Status AddAppend(Session& session, std::span<const int32_t> ids, bool goes_on = false);
   // Computes ids that the session has once more; Commit cuts behind them.
   Status AddAgain(Session& session, int64_t position, int64_t n);
   void Begin(Driver& driver, const AppendOptions& options);

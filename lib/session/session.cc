@@ -82,14 +82,18 @@ float* Session::logits_row(int which) const {
 
 // All but the state, which Create makes and Fork derives.
 StatusOr<std::unique_ptr<Session>> Session::Make(std::shared_ptr<const Model> model,
-                                                 const SessionOptions& options) {
+                                                 const SessionOptions& options,
+                                                 std::shared_ptr<Driver> driver) {
   std::unique_ptr<Session> session(new Session);
   Runtime& runtime = *model->runtime();
   const NetworkShape& shape = model->network().shape();
   session->options_ = options;
-  KRAFLA_ASSIGN_OR_RETURN(session->driver_,
-                          Driver::Create(model->network(), runtime,
-                                         static_cast<size_t>(options.batch), options.context));
+  session->driver_ = std::move(driver);
+  if (session->driver_ == nullptr) {
+    KRAFLA_ASSIGN_OR_RETURN(session->driver_,
+                            Driver::Create(model->network(), runtime,
+                                           static_cast<size_t>(options.batch), options.context));
+  }
   KRAFLA_ASSIGN_OR_RETURN(
       session->logits_rows_,
       runtime.memory().Allocate(LogitsBytes(shape), MemoryKind::kScratch, "logits of a session"));
@@ -111,9 +115,15 @@ StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> 
   KRAFLA_ASSIGN_OR_RETURN(State state,
                           State::Create(memory, shape.kv(options.kv), shape.recurrent_bytes,
                                         options.context, options.reserve, options.batch));
-  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Make(std::move(model), options));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session,
+                          Make(std::move(model), options, nullptr));
   session->state_ = std::move(state);
   return session;
+}
+
+uint64_t Session::held_bytes() const {
+  return state_.held_bytes() + 2 * state_.recurrent_bytes() + snapshots_.bytes() +
+         logits_rows_.size() + ids_.capacity() * sizeof(int32_t);
 }
 
 Status Session::CheckIdle() const {

@@ -95,6 +95,9 @@ class Session {
   // fail; nothing may be begun.
   int64_t CutBack(int64_t length);
   StatusOr<std::unique_ptr<Session>> Fork(int64_t reserve) const;  // copies nothing of the KV
+  // A session that has read the first `length` ids, or those up to the last anchor before, and
+  // shares scratch and pool of pages with this one: only one of them may be at work at a time.
+  StatusOr<std::unique_ptr<Session>> Branch(int64_t length);
   // Makes the session one that has read exactly `ids`: what they have in common with its own stays,
   // as far as an anchor allows, the rest is read. report may be null.
   Status Edit(std::span<const int32_t> ids, const AppendOptions& options, CutReport* report);
@@ -124,7 +127,8 @@ class Session {
   // row).
   std::span<const float> logits() const { return logits_; }
   uint64_t kv_bytes() const { return state_.held_bytes(); }  // of its pages, shared ones included
-  bool begun() const { return begun_; }                      // between Begin() and the last Step()
+  uint64_t held_bytes() const;           // of all that is its own, shared pages included
+  bool begun() const { return begun_; }  // between Begin() and the last Step()
   const Snapshots& snapshots() const { return snapshots_; }
 
   // One pass over rows of several sessions of one model: ids[i] is appended to sessions[i], each
@@ -134,9 +138,11 @@ class Session {
 
  private:
   friend class Job;
+  friend class Scheduler;  // lib/batch/scheduler.h: jobs over sessions of its own
   Session() = default;
   static StatusOr<std::unique_ptr<Session>> Make(std::shared_ptr<const Model> model,
-                                                 const SessionOptions& options);
+                                                 const SessionOptions& options,
+                                                 std::shared_ptr<Driver> driver);
   void Ended() {  // what was begun
     begun_ = draft_ = false;
     state_.Trace(false);
@@ -157,7 +163,7 @@ class Session {
   int64_t length_ = 0;
   State state_;
   Snapshots snapshots_;
-  std::unique_ptr<Driver> driver_;
+  std::shared_ptr<Driver> driver_;
   Buffer logits_rows_;  // two rows: the current one, and the one that an append writes
   int current_ = 0;
   std::span<const float> logits_;

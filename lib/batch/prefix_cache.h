@@ -1,0 +1,52 @@
+// Sessions of replies that have ended, kept within a byte budget: a new request branches off the
+// one that shares most of its text. They share pages with each other, yet each counts with all of
+// its own, so the budget holds however they came about. The one that was not used for longest goes
+// first.
+#ifndef KRAFLA_LIB_BATCH_PREFIX_CACHE_H_
+#define KRAFLA_LIB_BATCH_PREFIX_CACHE_H_
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "lib/session/session.h"
+
+namespace krafla {
+
+size_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b);
+
+class PrefixCache {
+ public:
+  explicit PrefixCache(uint64_t budget) : budget_(budget) {}
+
+  // The session with the longest common beginning, and its length; null where none has any.
+  struct Found {
+    Session* session = nullptr;
+    size_t common = 0;
+  };
+  Found Find(std::span<const int32_t> ids);
+  // Those whose text is a beginning of this one's go: it serves for them too.
+  void Keep(std::unique_ptr<Session> session);
+  bool EvictOne();  // false: there is none
+
+  uint64_t bytes() const { return bytes_; }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::unique_ptr<Session> session;
+    uint64_t bytes = 0;
+    uint64_t used = 0;
+  };
+  void Erase(size_t i);
+
+  uint64_t budget_;
+  uint64_t bytes_ = 0;
+  uint64_t clock_ = 0;
+  std::vector<Entry> entries_;
+};
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_BATCH_PREFIX_CACHE_H_
