@@ -1,0 +1,45 @@
+// See reply_format.h. Some templates name no form of a call at all (Llama 3.1's of its model card
+// shows JSON with "parameters" in a sentence); JSON is what is left.
+#include "lib/chat/reply_format.h"
+
+namespace krafla::chat {
+
+ReplyFormat RecogniseFormat(std::string_view source) {
+  const auto has = [source](std::string_view text) {
+    return source.find(text) != std::string_view::npos;
+  };
+  ReplyFormat format;
+  format.thinks = has("<think>") || has("</think>");
+  if (has("<|channel|>") && has("<|message|>")) {
+    format.form = CallForm::kHarmony;
+  } else if (has("[TOOL_CALLS]")) {
+    format.form = CallForm::kMistral;
+  } else if (has("<tool_call>")) {
+    format.form = CallForm::kTagged;
+  } else if (has("<|python_tag|>") || has("<|start_header_id|>")) {
+    format.form = CallForm::kLlama;
+  } else if (has("<start_of_turn>") || has("```tool")) {
+    format.form = CallForm::kFenced;
+  }
+  return format;
+}
+
+std::string_view FormName(CallForm form) {
+  switch (form) {
+    case CallForm::kJson:
+      return "json";
+    case CallForm::kTagged:
+      return "tagged";
+    case CallForm::kMistral:
+      return "mistral";
+    case CallForm::kLlama:
+      return "llama";
+    case CallForm::kFenced:
+      return "fenced";
+    case CallForm::kHarmony:
+      return "harmony";
+  }
+  return "";
+}
+
+}  // namespace krafla::chat
