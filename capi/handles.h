@@ -84,7 +84,8 @@ struct krafla_tokenizer {
 };
 
 struct krafla_template {
-  std::unique_ptr<krafla::ChatTemplate> chat_template;
+  std::shared_ptr<const krafla::ChatTemplate> chat_template;
+  std::string source;
 };
 
 struct krafla_rendered {
@@ -129,6 +130,9 @@ class SessionUse {
   Busy busy_;
   bool begun_;
 };
+
+// The variables of templates that the host, not the conversation, supplies (capi/template.cc).
+StatusOr<std::vector<TrustedVariable>> HostVariables(const Tokenizer& tokenizer);
 
 // Shared by the entry points of sessions (capi/session.cc).
 StatusOr<std::span<const int32_t>> ReadIds(const int32_t* ids, size_t n);

@@ -14,28 +14,29 @@ namespace {
 
 Status Make(krafla_template** out, std::string_view source) {
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ChatTemplate> parsed, ChatTemplate::Parse(source));
-  *out = new krafla_template{std::move(parsed)};
+  *out = new krafla_template{std::move(parsed), std::string(source)};
   return OkStatus();
 }
 
-// The variables that the host, not the conversation, supplies.
-StatusOr<std::vector<TrustedVariable>> HostVariables(const krafla_tokenizer* tokenizer) {
+}  // namespace
+
+namespace krafla::capi {
+
+StatusOr<std::vector<TrustedVariable>> HostVariables(const Tokenizer& tokenizer) {
   std::vector<TrustedVariable> variables;
-  if (tokenizer == nullptr) return variables;
-  const Tokenizer& inner = *tokenizer->tokenizer;
-  const std::pair<const char*, int32_t> named[] = {{"bos_token", inner.bos_id()},
-                                                   {"eos_token", inner.eos_id()},
-                                                   {"unk_token", inner.unk_id()},
-                                                   {"pad_token", inner.pad_id()}};
+  const std::pair<const char*, int32_t> named[] = {{"bos_token", tokenizer.bos_id()},
+                                                   {"eos_token", tokenizer.eos_id()},
+                                                   {"unk_token", tokenizer.unk_id()},
+                                                   {"pad_token", tokenizer.pad_id()}};
   for (const auto& [name, id] : named) {
     if (id == Tokenizer::kNoToken) continue;
-    KRAFLA_ASSIGN_OR_RETURN(const std::string_view text, inner.TokenText(id));
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view text, tokenizer.TokenText(id));
     variables.push_back({name, text});
   }
   return variables;
 }
 
-}  // namespace
+}  // namespace krafla::capi
 
 extern "C" {
 
@@ -87,7 +88,10 @@ int32_t krafla_template_render(krafla_rendered** out, const krafla_template* tmp
     KRAFLA_CHECK_POINTER(out);
     KRAFLA_CHECK_POINTER(tmpl);
     KRAFLA_ASSIGN_OR_RETURN(std::string_view view, capi::ReadString(json, length, "json"));
-    KRAFLA_ASSIGN_OR_RETURN(const std::vector<TrustedVariable> variables, HostVariables(tokenizer));
+    std::vector<TrustedVariable> variables;
+    if (tokenizer != nullptr) {
+      KRAFLA_ASSIGN_OR_RETURN(variables, capi::HostVariables(*tokenizer->tokenizer));
+    }
     auto rendered = std::make_unique<krafla_rendered>();
     KRAFLA_ASSIGN_OR_RETURN(rendered->runs, tmpl->chat_template->Render(view, variables));
     for (const TextRun& run : rendered->runs) {

@@ -10,6 +10,7 @@
 #ifndef KRAFLA_KRAFLA_HPP_
 #define KRAFLA_KRAFLA_HPP_
 
+#include "krafla/chat.hpp"
 #include "krafla/error.hpp"
 #include "krafla/model.hpp"
 #include "krafla/sampler.hpp"

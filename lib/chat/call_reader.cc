@@ -1,58 +1,16 @@
 // See call_reader.h.
 #include "lib/chat/call_reader.h"
 
-#include <simdjson.h>
-
-#include <new>
 #include <utility>
 
-#include "lib/base/format.h"
+#include "lib/chat/json_text.h"
 
 namespace krafla::chat {
 namespace {
 
-constexpr size_t kMaxDepth = 128;
-
 bool IsSpace(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
 
 }  // namespace
-
-std::string UnescapeJson(std::string_view quoted) {
-  simdjson::dom::parser parser;
-  std::string_view text;
-  const simdjson::padded_string padded(quoted);
-  const auto error = parser.parse(padded).get(text);
-  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
-  return error == simdjson::SUCCESS ? std::string(text) : std::string();
-}
-
-bool IsJson(std::string_view text, bool* is_object) {
-  simdjson::dom::parser parser;
-  if (parser.allocate(text.size(), kMaxDepth) != simdjson::SUCCESS) throw std::bad_alloc();
-  simdjson::dom::element element;
-  const simdjson::padded_string padded(text);
-  const auto error = parser.parse(padded).get(element);
-  if (error == simdjson::MEMALLOC) throw std::bad_alloc();
-  if (is_object != nullptr) *is_object = error == simdjson::SUCCESS && element.is_object();
-  return error == simdjson::SUCCESS;
-}
-
-void AppendJsonString(std::string_view text, std::string* out) {
-  out->push_back('"');
-  for (const char c : text) {
-    if (c == '"' || c == '\\') {
-      out->push_back('\\');
-      out->push_back(c);
-    } else if (c == '\n') {
-      out->append("\\n");
-    } else if (static_cast<unsigned char>(c) < 0x20) {
-      out->append(FormatText("\\u{:04x}", static_cast<unsigned>(c)));
-    } else {
-      out->push_back(c);
-    }
-  }
-  out->push_back('"');
-}
 
 // A byte of a value: of one that is kept, or of the arguments as they stream.
 void CallReader::Keep(char c) {

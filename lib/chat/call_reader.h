@@ -56,13 +56,6 @@ class CallReader {
   std::string name_, id_, arguments_;
 };
 
-// A JSON text's only string, unescaped; empty where it is none.
-std::string UnescapeJson(std::string_view quoted);
-// Whether a text is one JSON value of moderate depth, and whether it is an object.
-bool IsJson(std::string_view text, bool* is_object = nullptr);
-// Appends a JSON string.
-void AppendJsonString(std::string_view text, std::string* out);
-
 }  // namespace krafla::chat
 
 #endif  // KRAFLA_LIB_CHAT_CALL_READER_H_

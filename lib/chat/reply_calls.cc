@@ -1,5 +1,6 @@
 // The insides of calls: JSON objects alone or in a list, Qwen3-Coder's tags, Mistral's name[ARGS].
 // A call ends with its last brace or tag; a marker of its end may be missing.
+#include "lib/chat/json_text.h"
 #include "lib/chat/reply_parser.h"
 
 namespace krafla::chat {

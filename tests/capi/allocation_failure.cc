@@ -15,6 +15,7 @@
 #include <string>
 #include <utility>
 
+#include "include/krafla/krafla_chat.h"
 #include "tests/capi/fixture.h"
 #include "tests/support/catch.h"
 
@@ -306,6 +307,45 @@ TEST_CASE("a session survives every failing allocation") {
   const int32_t expected = std::exchange(id, -1);
   FailEach(choose, [&] { REQUIRE(id == -1); });
   REQUIRE(id == expected);
+}
+
+TEST_CASE("conversations survive every failing allocation") {
+  RuntimeHandle runtime = CountedRuntime();
+  ModelHandle model = OpenTiny(runtime.get());
+  SessionHandle session = MakeSession(model.get());
+  krafla_tokenizer* tokenizer = nullptr;
+  REQUIRE(krafla_tokenizer_from_model(&tokenizer, model.get()) == KRAFLA_OK);
+  const TokenizerHandle tokenizer_owner(tokenizer);
+  krafla_template* qwen = nullptr;
+  REQUIRE(krafla_template_builtin(&qwen, "qwen", 4) == KRAFLA_OK);
+  krafla_chat* chat = nullptr;
+  FailEach([&] { return krafla_chat_from_model(&chat, model.get(), nullptr); },
+           [&] { REQUIRE(chat == nullptr); });
+  krafla_chat_free(std::exchange(chat, nullptr));
+  FailEach([&] { return krafla_chat_create(&chat, tokenizer, qwen, nullptr); },
+           [&] { REQUIRE(chat == nullptr); });
+  krafla_template_free(qwen);
+  const std::string tools =
+      R"([{"name":"add","parameters":{"properties":{"a":{"type":"string"}}}}])";
+  const std::string calls = R"([{"role":"user","content":"x"},{"role":"assistant","tool_calls":)"
+                            R"([{"function":{"name":"add","arguments":"{\"a\": 1}"}}]}])";
+  const auto count = [&] {
+    const char* json = nullptr;
+    size_t length = 0, n = 99;
+    REQUIRE(krafla_chat_get_json(chat, &json, &length, &n) == KRAFLA_OK);
+    return n;
+  };
+  FailEach([&] { return krafla_chat_set_tools(chat, tools.data(), tools.size()); }, [] {});
+  FailEach([&] { return krafla_chat_set_variables(chat, "{\"a\": [1]}", 10); }, [] {});
+  FailEach([&] { return krafla_chat_add_json(chat, calls.data(), calls.size()); },
+           [&] { REQUIRE(count() == 0); });
+  REQUIRE(count() == 2);
+  FailEach([&] { return krafla_chat_add(chat, "user", 4, "And then?", 9); },
+           [&] { REQUIRE(count() == 2); });
+  FailEach([&] { return krafla_chat_append(chat, session.get(), nullptr, nullptr); },
+           [&] { REQUIRE(Ids(session.get()).empty()); });
+  REQUIRE(Ids(session.get()).size() > 20);
+  krafla_chat_free(chat);
 }
 
 TEST_CASE("texts and the library's own thread survive every failing allocation") {

@@ -1,7 +1,10 @@
 // Replies of every form as events: what is a call, what is text, and the same however the text is
 // cut.
+#include <simdjson.h>
+
 #include <random>
 
+#include "lib/chat/json_text.h"
 #include "lib/chat/reply_parser.h"
 #include "tests/support/catch.h"
 
@@ -175,6 +178,57 @@ TEST_CASE("texts without calls come out as they are, bytes that are no UTF-8 as 
   }
   CHECK(Events({CallForm::kTagged, false}, {"a\xC3", "\xA9\xFF\xF0\x9F"}) ==
         "c:a\xC3\xA9\xEF\xBF\xBD\xEF\xBF\xBD");
+}
+
+TEST_CASE("JSON texts and strings, as simdjson sees them") {
+  std::mt19937 random(17);
+  constexpr std::string_view kParts[] = {"{",
+                                         "}",
+                                         "[",
+                                         "]",
+                                         ",",
+                                         ":",
+                                         "\"a\"",
+                                         "\"\\u00e9\"",
+                                         "1",
+                                         "-0",
+                                         "01",
+                                         "1.5e-3",
+                                         "true",
+                                         "null",
+                                         "nul",
+                                         " ",
+                                         "\n",
+                                         "\"\\x\"",
+                                         "\"",
+                                         "\\",
+                                         "-",
+                                         "1.",
+                                         "\"\\ud83d\\ude00\""};
+  simdjson::dom::parser parser;
+  size_t valid = 0;
+  for (int round = 0; round < 60000; ++round) {
+    std::string text;
+    for (size_t n = 1 + random() % 7; n-- > 0;) text += kParts[random() % std::size(kParts)];
+    simdjson::dom::element element;
+    const bool wanted = parser.parse(text).get(element) == simdjson::SUCCESS;
+    INFO(text);
+    bool is_object = false;
+    REQUIRE(IsJson(text, &is_object) == wanted);
+    if (!wanted) continue;
+    ++valid;
+    CHECK(is_object == element.is_object());
+    std::string_view string;
+    if (element.get(string) == simdjson::SUCCESS) {
+      CHECK(UnescapeJson(std::string_view(text).substr(text.find('"'))) == string);
+    }
+  }
+  CHECK(valid > 1000);
+  std::string out;
+  AppendJsonString("a\"\\\n\x01é", &out);
+  CHECK(out == "\"a\\\"\\\\\\n\\u0001é\"");
+  CHECK(UnescapeJson(out) == "a\"\\\n\x01é");
+  CHECK(UnescapeJson("\"\\ud800x\"") == "\xEF\xBF\xBDx");
 }
 
 TEST_CASE("hostile replies") {

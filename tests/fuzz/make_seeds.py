@@ -127,6 +127,18 @@ def main():
     for i in range(0, len(lines), 24):
         put("template", f"expressions-{i}", "".join("{{ %s }}\n" % line for line in lines[i:i + 24]))
     put("template", "input", '{% for m in messages %}{{ m.x | tojson }}{% endfor %}\0{"messages":[{"x":[1,"\\u00e9",null]}]}')
+    call = '{"name": "add", "arguments": {"a": [1, {"b": "\\u00e9"}]}, "id": "x"}'
+    for name, reply in {
+            "tagged": f"<think>\nhm</think>\n\nLook:\n<tool_call>\n{call}\n</tool_call>\n<tool_call>{call}",
+            "xml": "<tool_call>\n<function=add>\n<parameter=text>\n<b>\n</parameter>\n<parameter=n>\n1\n"
+                   "</parameter>\n</function>\n</tool_call>",
+            "mistral": f"[TOOL_CALLS][{call}, {call}]", "args": '[TOOL_CALLS]add[CALL_ID]x[ARGS]{"a": 1}',
+            "llama": '<|python_tag|>{"name": "add", "parameters": {}}; ' + call, "json": f"[{call},{call}]",
+            "fenced": f"```json\n{call}\n```",
+            "harmony": "<|channel|>analysis<|message|>hm<|end|><|start|>assistant<|channel|>commentary "
+                       'to=functions.add <|constrain|>json<|message|>{"a": 1}<|call|>',
+            "plain": "Hello {world} [1] <b>"}.items():
+        put("reply", name, reply)
     put("utf8", "mixed", "aé日😀".encode() + b"\xff\xe2\x82\xf0\x9f\xed\xa0\x80\xc0\x80")
     put("utf8", "plain", "plain text")
 

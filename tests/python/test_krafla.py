@@ -78,6 +78,31 @@ class Basics(unittest.TestCase):
         self.assertEqual(stopped, text[:text.index(stop)])
         self.assertEqual(self.session.finish, "stop")
 
+    def test_chat(self):
+        chat = krafla.Chat(self.model)
+        chat.add("user", "In the beginning")
+        events = list(chat.reply(self.session, max_tokens=8, ignore_end=True))
+        self.assertTrue(all(event.kind == "content" for event in events))
+        text = "".join(event.text for event in events)
+        self.assertEqual(chat.messages[1], {"role": "assistant", "content": text})
+        chat.add("user", "And?")
+        for _ in chat.reply(self.session, max_tokens=8, ignore_end=True):
+            break
+        self.assertEqual(len(chat.messages), 4)
+        self.assertGreater(self.session.reused, 0)
+        chat.truncate(1)
+        self.assertEqual(self.model.chat(chat.messages), chat.encode())
+        self.assertRaises(krafla.UnsupportedError, chat.add,
+                          {"role": "user", "content": [{"type": "image_url", "image_url": "x"}]})
+        chat.set_tools([{"type": "function", "function": {"name": "add"}}])
+        self.assertEqual(chat.call_form("add").form, "json")
+        call = list(chat.parse('{"name": "add", "arguments": {"a": 1}}'))
+        self.assertEqual([event.kind for event in call], ["call", "arguments", "call_end"])
+        self.assertEqual(chat.messages[-1]["tool_calls"][0]["function"], {"name": "add", "arguments": {"a": 1}})
+        full = krafla.Chat(self.model, [{"role": "user", "content": "x" * 3000}])
+        self.assertRaises(krafla.ContextFull, lambda: list(full.reply(self.session)))
+        self.assertRaises(ValueError, krafla.Chat, self.model, full="x")
+
     def test_sampler_stages(self):
         names = [stage.name for stage in krafla.stages() if stage.in_default_chain]
         self.assertEqual(names[:4], ["logit_bias", "custom", "penalties", "dry"])

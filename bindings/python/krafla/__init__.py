@@ -16,6 +16,7 @@ from krafla import _krafla
 
 _krafla.load(os.path.dirname(__file__))
 
+from krafla._chat import CallForm, Chat, ChatEvent
 from krafla._core import Model, Parameter, Plan, Sampler, Session, Stage, stages
 from krafla._errors import (ArgumentError, BudgetError, CallbackError, Cancelled, ContextFull,
                             CpuError, Error, FileAccessError, InternalError, ModelError, NotFound,
@@ -28,7 +29,7 @@ _number = _krafla.version()
 __version__ = f"{_number >> 16}.{_number >> 8 & 255}.{_number & 255}"
 isa: str = _krafla.isa()
 
-__all__ = ["ArgumentError", "BudgetError", "CallbackError", "Cancelled", "ContextFull", "CpuError",
+__all__ = ["ArgumentError", "BudgetError", "CallForm", "CallbackError", "Cancelled", "Chat", "ChatEvent", "ContextFull", "CpuError",
            "Error", "FREE_THREADED", "FileAccessError", "InternalError", "Llama", "Model", "ModelError",
            "NotFound", "OutOfMemory", "Parameter", "Plan", "Sampler", "Session", "Stage", "StateError",
            "TemplateError", "Token", "UnsupportedError", "isa", "stages"]

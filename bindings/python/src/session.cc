@@ -313,6 +313,12 @@ void BindSession(py::module_& module) {
              const py::gil_scoped_release release;
              session.Edit(ids);
            })
+      .def("append_chat",
+           [](PySession& self, krafla::Chat& chat) {
+             krafla::Session& session = self.get();
+             const py::gil_scoped_release release;
+             return chat.Append(session);
+           })
       .def("cancel", [](PySession& self) { self.get().Cancel(); })
       .def("save", &PySession::Save)
       .def("restore",
