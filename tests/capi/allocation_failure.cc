@@ -316,19 +316,20 @@ TEST_CASE("conversations survive every failing allocation") {
   krafla_tokenizer* tokenizer = nullptr;
   REQUIRE(krafla_tokenizer_from_model(&tokenizer, model.get()) == KRAFLA_OK);
   const TokenizerHandle tokenizer_owner(tokenizer);
-  krafla_template* qwen = nullptr;
-  REQUIRE(krafla_template_builtin(&qwen, "qwen", 4) == KRAFLA_OK);
+  krafla_template* chatml = nullptr;  // short prompts
+  REQUIRE(krafla_template_builtin(&chatml, "chatml", 6) == KRAFLA_OK);
   krafla_chat* chat = nullptr;
   FailEach([&] { return krafla_chat_from_model(&chat, model.get(), nullptr); },
            [&] { REQUIRE(chat == nullptr); });
   krafla_chat_free(std::exchange(chat, nullptr));
-  FailEach([&] { return krafla_chat_create(&chat, tokenizer, qwen, nullptr); },
+  FailEach([&] { return krafla_chat_create(&chat, tokenizer, chatml, nullptr); },
            [&] { REQUIRE(chat == nullptr); });
-  krafla_template_free(qwen);
+  krafla_template_free(chatml);
   const std::string tools =
       R"([{"name":"add","parameters":{"properties":{"a":{"type":"string"}}}}])";
-  const std::string calls = R"([{"role":"user","content":"x"},{"role":"assistant","tool_calls":)"
-                            R"([{"function":{"name":"add","arguments":"{\"a\": 1}"}}]}])";
+  const std::string calls =
+      R"([{"role":"user","content":"x"},{"role":"assistant","content":"","tool_calls":)"
+      R"([{"function":{"name":"add","arguments":"{\"a\": 1}"}}]}])";
   const auto count = [&] {
     const char* json = nullptr;
     size_t length = 0, n = 99;
