@@ -6,6 +6,7 @@
 #include <windows.h>
 // after windows.h
 #include <shellapi.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -69,7 +70,7 @@ size_t WholeLength(std::string_view text) {
   return text.size();
 }
 
-int WriteConsole(int fd, std::string_view bytes) {
+int WriteToConsole(int fd, std::string_view bytes) {
   std::string& pending = pending_output[fd];
   pending += bytes;
   const size_t whole = WholeLength(pending);
@@ -146,7 +147,7 @@ bool IsTerminal(int fd) { return IsConsole(fd); }
 bool TerminalHasEscapes() { return false; }
 
 int WriteAll(int fd, std::string_view bytes) {
-  if ((fd == kOutput || fd == kErrors) && IsConsole(fd)) return WriteConsole(fd, bytes);
+  if ((fd == kOutput || fd == kErrors) && IsConsole(fd)) return WriteToConsole(fd, bytes);
   while (!bytes.empty()) {
     constexpr size_t kMost = size_t{1} << 30;
     const int n = _write(fd, bytes.data(), static_cast<unsigned>(std::min(bytes.size(), kMost)));

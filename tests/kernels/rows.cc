@@ -1,6 +1,7 @@
 // Norm, sums, products, gated activations and rotation of rows.
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 #include "tests/kernels/guarded.h"
@@ -87,9 +88,11 @@ TEST_CASE("gated activations equal the scalar ones and the formulas") {
       {&KernelTable::silu_mul, [](double g) { return g / (1 + std::exp(-g)); }},
       {&KernelTable::gelu_tanh_mul,
        [](double g) {
-         return 0.5 * g * (1 + std::tanh(std::sqrt(2 / M_PI) * (g + 0.044715 * g * g * g)));
+         return 0.5 * g *
+                (1 + std::tanh(std::sqrt(2 / std::numbers::pi) * (g + 0.044715 * g * g * g)));
        }},
-      {&KernelTable::gelu_erf_mul, [](double g) { return 0.5 * g * (1 + std::erf(g / M_SQRT2)); }}};
+      {&KernelTable::gelu_erf_mul,
+       [](double g) { return 0.5 * g * (1 + std::erf(g / std::numbers::sqrt2)); }}};
   for (const auto& f : kGated) {
     for (const size_t n : kCounts) {
       for (const Side side : kSides) {

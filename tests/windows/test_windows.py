@@ -33,7 +33,7 @@ PREFIX = "x86_64-w64-mingw32-"
 TIMEOUT = 300
 # DLLs of Windows itself, from Windows 10 on.
 SYSTEM = {"kernel32.dll", "msvcrt.dll", "shell32.dll", "advapi32.dll", "user32.dll", "psapi.dll",
-          "api-ms-win-core-synch-l1-2-0.dll"}
+          "dbghelp.dll", "api-ms-win-core-synch-l1-2-0.dll"}
 
 FOLDER = None  # of this run, laid out as an installed program: programs and DLLs together
 
@@ -152,28 +152,25 @@ class Files(unittest.TestCase):
 
     def test_a_c_program_links_the_import_library(self):
         self.compile("link.c", FOLDER / "link.exe", WINDOWS / "capi/krafla.dll.a")
-        isa, token = good("link", FOLDER / "tiny.mlb").decode().split()
+        isa, token = good("link", "tiny.mlb", cwd=FOLDER).decode().split()
         self.assertTrue(token.isdigit(), isa)
-        # The same library for Microsoft's linker.
-        checked(run([PREFIX + "dlltool", "-d", WINDOWS / "capi/krafla.def", "-D", "krafla.dll", "-l",
-                     FOLDER / "krafla.lib"]))
-        self.compile("link.c", FOLDER / "link_lib.exe", FOLDER / "krafla.lib")
-        self.assertEqual(good("link_lib", FOLDER / "tiny.mlb").decode().split(), [isa, token])
+        self.compile("link.c", FOLDER / "link_lib.exe", WINDOWS / "capi/krafla.lib")
+        self.assertEqual(good("link_lib", "tiny.mlb", cwd=FOLDER).decode().split(), [isa, token])
         self.compile("link.c", FOLDER / "link_static.exe", "-DKRAFLA_STATIC", WINDOWS / "capi/libkrafla.a",
-                     *WINDOWS.glob("subprojects/*/lib*.a"), "-static", "-lstdc++", "-lsynchronization", "-ldbghelp")
-        self.assertEqual(good("link_static", FOLDER / "tiny.mlb").decode().split(), [isa, token])
+                     *WINDOWS.glob("subprojects/*/lib*.a"), "-static", "-lstdc++", "-lssp", "-lsynchronization", "-ldbghelp")
+        self.assertEqual(good("link_static", "tiny.mlb", cwd=FOLDER).decode().split(), [isa, token])
         self.assertFalse(self.needs(FOLDER / "link_static.exe") & {"krafla.dll"})
 
     def test_a_library_is_opened_and_let_go_many_times(self):
         self.compile("load_many.c", FOLDER / "load_many.exe", "-lpsapi")
-        isa = good("link" if (FOLDER / "link.exe").exists() else "ml_run", FOLDER / "tiny.mlb",
-                   *([] if (FOLDER / "link.exe").exists() else ["--version"])).decode()
-        folder = FOLDER / "sets"
+        isa = re.search(r"\((\w+),", good("ml_run", "--version").decode())[1]
+        folder = FOLDER / "наборы"
         folder.mkdir()
-        shutil.copy(WINDOWS / "capi/krafla.dll", folder / "krafla-avx2.dll")
-        done = run([WINE, FOLDER / "load_many.exe", folder, FOLDER / "tiny.mlb", "200"],
-                   environment={"KRAFLA_ISA": "avx2"})
-        print(done.stdout.decode().replace("\r\n", "; "), isa.strip())
+        shutil.copy(WINDOWS / "capi/krafla.dll", folder / f"krafla-{isa}.dll")
+        # Relative names: the arguments of a plain C main are in the system's code page.
+        done = run([WINE, FOLDER / "load_many.exe", ".", "../tiny.mlb", "200"],
+                   environment={"KRAFLA_ISA": isa}, cwd=folder)
+        print(done.stdout.decode().replace("\r\n", "; "))
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
@@ -237,10 +234,9 @@ class Programs(unittest.TestCase):
         self.assertGreater(len(path), 300)
         self.assertEqual(good("ml_run", path, "-p", "Hi", "-n", "5"), plain)
         self.assertEqual(good("ml_run", path.replace("Z:", "\\\\?\\Z:"), "-p", "Hi", "-n", "5"), plain)
-        share = path.replace("Z:", "\\\\?\\unix")  # what wine calls the root
         out = "Z:" + str(deep / "out.f32").replace("/", "\\")
         good("ml_eval", "logits", path, "--ids", "1,2", "--out", out)
-        self.assertTrue((deep / "out.f32").exists(), share)
+        self.assertTrue((deep / "out.f32").exists())
         good("ml_convert", "hf", ROOT / "tests/data/models/tiny-chat", path.replace("tiny.mlb", "второй.mlb"))
         self.assertTrue((deep / "второй.mlb").exists())
         self.assertEqual([entry.name for entry in deep.iterdir() if "partial" in entry.name], [])

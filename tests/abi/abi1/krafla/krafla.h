@@ -190,9 +190,9 @@ typedef struct krafla_model_info {
 KRAFLA_API int32_t krafla_model_open_path(krafla_model **out, krafla_runtime *runtime,
                                           const char *path, size_t path_length,
                                           const krafla_model_options *options);
-/* A .mlb of `size` bytes (0: to the end) at `offset` of an open file (POSIX: an archive, an asset
- * of Android), which stays the caller's and may be closed afterwards. Used in place where the
- * offset is a multiple of 64. since 1 */
+/* A .mlb of `size` bytes (0: to the end) at `offset` of an open file (an archive, an asset of
+ * Android; on Windows fd is a HANDLE), which stays the caller's and may be closed afterwards. Used
+ * in place where the offset is a multiple of 64. since 1 */
 KRAFLA_API int32_t krafla_model_open_fd(krafla_model **out, krafla_runtime *runtime, int32_t fd,
                                         uint64_t offset, uint64_t size,
                                         const krafla_model_options *options);
