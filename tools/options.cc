@@ -84,6 +84,7 @@ std::string ParseSeed(const std::string& text, std::optional<uint64_t>* seed) {
 
 void SetUp(CLI::App& app, const char* name) {
   app.name(name);
+  app.allow_windows_style_options(false);  // "/models/a.mlb" is a path everywhere
   const uint32_t version = krafla_version();
   app.set_version_flag(
       "--version",

@@ -4,6 +4,7 @@
 #define KRAFLA_TOOLS_SYSTEM_H_
 
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,6 +34,15 @@ bool WaitForInput(int fd);
 // What there is, at most `size` bytes; 0 at the end; -1 with errno (EINTR after a signal). Of a
 // Windows console it reads whole lines, as UTF-8.
 ptrdiff_t ReadSome(int fd, char* bytes, size_t size);
+
+// For std::filesystem, to which a plain string is one in the system's code page.
+inline std::filesystem::path PathOf(const std::string& utf8) {
+  return std::u8string(utf8.begin(), utf8.end());
+}
+inline std::string TextOf(const std::filesystem::path& path) {
+  const std::u8string utf8 = path.u8string();
+  return {utf8.begin(), utf8.end()};
+}
 
 // open(), for a path in UTF-8, with none of the C library's translations; -1 with errno.
 int OpenFile(const std::string& path, int flags);

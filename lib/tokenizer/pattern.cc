@@ -16,7 +16,12 @@ constexpr uint32_t kHeapLimitKib = 256 * 1024;
 constexpr size_t kJitStackStart = 32 * 1024, kJitStackMax = 1024 * 1024;
 
 struct FreeCode {
-  void operator()(pcre2_code* p) const { pcre2_code_free(p); }
+  // The compiler keeps a chunk of executable memory for its next code: a library that is closed
+  // again would leave it behind.
+  void operator()(pcre2_code* p) const {
+    pcre2_code_free(p);
+    pcre2_jit_free_unused_memory(nullptr);
+  }
 };
 struct FreeCompileContext {
   void operator()(pcre2_compile_context* p) const { pcre2_compile_context_free(p); }

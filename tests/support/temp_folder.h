@@ -36,13 +36,18 @@ class TempFolder {
   std::string path_;
 };
 
+// Of UTF-8, which on Windows is not what a plain string means.
+inline std::filesystem::path PathOf(const std::string& utf8) {
+  return std::u8string(utf8.begin(), utf8.end());
+}
+
 inline std::string ReadWholeFile(const std::string& path) {
-  std::ifstream in(std::filesystem::path(path), std::ios::binary);
+  std::ifstream in(PathOf(path), std::ios::binary);
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
 inline void WriteWholeFile(const std::string& path, std::string_view bytes) {
-  std::ofstream out(std::filesystem::path(path), std::ios::binary | std::ios::trunc);
+  std::ofstream out(PathOf(path), std::ios::binary | std::ios::trunc);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
 }
 

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <new>
 #include <random>
 #include <string>
 #include <vector>
@@ -227,11 +228,11 @@ TEST_CASE("every allocation may fail") {
     Host& host = *static_cast<Host*>(user);
     if (host.calls++ == host.fail_at) return nullptr;
     ++host.live;
-    return std::aligned_alloc(alignment, (bytes + alignment - 1) / alignment * alignment);
+    return ::operator new (bytes, std::align_val_t{alignment}, std::nothrow);
   };
-  const auto release = [](void* user, void* data, size_t, size_t) {
+  const auto release = [](void* user, void* data, size_t, size_t alignment) {
     --static_cast<Host*>(user)->live;
-    std::free(data);
+    ::operator delete (data, std::align_val_t{alignment});
   };
   const int n = 1;  // one buffer for all tensors
   for (int fail_at = 0; fail_at <= n; ++fail_at) {

@@ -277,7 +277,8 @@ class Programs(unittest.TestCase):
         process = subprocess.Popen([WINE, FOLDER / "ml_convert.exe", "gguf", gguf, out, "--wtype", "f32"],
                                    stderr=subprocess.DEVNULL)
         partial = FOLDER / "killed.mlb.partial"
-        while not partial.exists():
+        end = time.monotonic() + 60
+        while not partial.exists() and time.monotonic() < end:
             time.sleep(0.02)
         time.sleep(0.3)
         process.kill()

@@ -139,11 +139,12 @@ ExitCode PrintSizes(krafla_convert_options* options, const std::string& input) {
 ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   namespace fs = std::filesystem;
   std::error_code error;
-  const fs::path folder = fs::path(args.output).parent_path();
+  const fs::path output = PathOf(args.output);
+  const fs::path folder = output.parent_path();
   if (!folder.empty() && !fs::is_directory(folder, error)) {
-    return Fail(kExitArguments, "{}: there is no folder {}", args.output, folder.string());
+    return Fail(kExitArguments, "{}: there is no folder {}", args.output, TextOf(folder));
   }
-  if (fs::exists(args.output, error) && !fs::is_regular_file(args.output, error)) {
+  if (fs::exists(output, error) && !fs::is_regular_file(output, error)) {
     return Fail(kExitArguments, "{}: exists and is not a regular file", args.output);
   }
   krafla_convert_options options = KRAFLA_CONVERT_OPTIONS_INIT;
@@ -183,7 +184,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   }
   const std::string partial = args.output + ".partial";
   std::error_code ignored;
-  if (code == KRAFLA_E_CALLBACK && std::filesystem::exists(partial, ignored)) {
+  if (code == KRAFLA_E_CALLBACK && std::filesystem::exists(PathOf(partial), ignored)) {
     WriteStderr(fmt::format("{} is kept: the same command goes on from there\n", partial));
   }
   // The system refused the output, which the message then names first, or bytes of it: no fault of

@@ -62,11 +62,11 @@ ExitCode EvalLogits(const EvalArgs& args) {
 
   namespace fs = std::filesystem;
   std::error_code error;
-  const bool exists = fs::exists(args.out, error);
-  if (exists && fs::equivalent(args.out, args.model.model, error)) {
+  const bool exists = fs::exists(PathOf(args.out), error);
+  if (exists && fs::equivalent(PathOf(args.out), PathOf(args.model.model), error)) {
     return Fail(kExitArguments, "{}: the output is the model", args.out);
   }
-  const bool in_place = exists && !fs::is_regular_file(args.out, error);
+  const bool in_place = exists && !fs::is_regular_file(PathOf(args.out), error);
   const std::string written =
       in_place ? args.out : fmt::format("{}.partial-{}", args.out, getpid());
   const int fd = OpenFile(written, O_WRONLY | O_CREAT | O_TRUNC);
@@ -76,11 +76,11 @@ ExitCode EvalLogits(const EvalArgs& args) {
     exit_code = Fail(kExitOther, "{}: {}", args.out, std::strerror(errno));
   }
   if (!in_place && exit_code == kExitOk) {
-    fs::rename(written, args.out, error);
+    fs::rename(PathOf(written), PathOf(args.out), error);
     if (error) exit_code = Fail(kExitOther, "{}: {}", args.out, error.message());
   }
   if (exit_code != kExitOk) {
-    if (!in_place) fs::remove(written, error);
+    if (!in_place) fs::remove(PathOf(written), error);
     return exit_code;
   }
   const nlohmann::ordered_json result = {{"tokens", args.ids.size()},

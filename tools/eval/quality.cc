@@ -21,8 +21,9 @@ constexpr int64_t kNeedleDepths = 5;
 std::string KeyOf(const EvalArgs& args, const std::string& model, const std::string& kv) {
   std::error_code ignored;
   const auto stamp = [&](const std::string& path) {
-    return fmt::format("{} {} {}", path, std::filesystem::file_size(path, ignored),
-                       std::filesystem::last_write_time(path, ignored).time_since_epoch().count());
+    return fmt::format(
+        "{} {} {}", path, std::filesystem::file_size(PathOf(path), ignored),
+        std::filesystem::last_write_time(PathOf(path), ignored).time_since_epoch().count());
   };
   return fmt::format("{} | {} | {} | kv {} ref kv {} ctx {} from {} chunks {} needle {}",
                      stamp(model), stamp(args.reference), stamp(args.text), kv, args.reference_kv,
@@ -41,7 +42,7 @@ ExitCode WriteFile(const std::string& path, int flags, const std::string& text) 
 
 // What a kill left of a line is ended, so that the next one is whole.
 ExitCode ReadRows(const std::string& path, QualityRows* rows) {
-  std::ifstream in{std::filesystem::path(path)};  // not in the system's code page
+  std::ifstream in(PathOf(path));
   bool ended = true;
   for (std::string line; std::getline(in, line);) {
     ended = !in.eof();
@@ -105,9 +106,9 @@ ExitCode MeasurePair(const EvalArgs& all, const Opened& opened, const std::strin
   progress.Clear();
   if (code != KRAFLA_OK) return FailWith(code, path);
   *row = {{"key", KeyOf(all, path, kv)},
-          {"model", std::filesystem::path(path).stem().string()},
+          {"model", TextOf(PathOf(path).stem())},
           {"kv", kv},
-          {"bytes", std::filesystem::file_size(path)}};
+          {"bytes", std::filesystem::file_size(PathOf(path))}};
   row->update(DriftJson(drift, args.top_k));
   return MeasureGeneration(args, opened, model.get(), call, row);
 }
