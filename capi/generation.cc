@@ -181,6 +181,20 @@ StatusOr<bool> Generation::Step(int64_t max_us) {
   return true;
 }
 
+StatusOr<int32_t> Generation::ChooseNext() {
+  KRAFLA_RETURN_IF_ERROR(Choose(session_->session->logits(), session_->session->length()));
+  if (end_ == 0) return id_;
+  Finish(end_);
+  return -1;
+}
+
+StatusOr<bool> Generation::TakeRead() {
+  KRAFLA_RETURN_IF_ERROR(Accept());
+  phase_ = Phase::kChoose;
+  if (after_ != 0) Finish(after_);
+  return result_.finish != 0;
+}
+
 // The next token, from the logits that precede this position, or in end_ why there is none.
 Status Generation::Choose(std::span<const float> logits, int64_t position) {
   if (options_.max_tokens > 0 && result_.n_tokens >= options_.max_tokens) {

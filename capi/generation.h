@@ -32,6 +32,10 @@ class Generation {
   // As Session::Step: true when the reply has ended. After a failure it may go on.
   StatusOr<bool> Step(int64_t max_us);
   void Abandon();  // the token that is being read
+  // Where somebody else reads what is chosen: the next token, -1 where the reply has ended; then,
+  // once it is read, whether the reply has ended with it.
+  StatusOr<int32_t> ChooseNext();
+  StatusOr<bool> TakeRead();
   const krafla_generate_result& result() const { return result_; }
 
  private:

@@ -99,7 +99,7 @@ struct krafla_session {
   // After an append to `before` positions: all of them were kept, none was read again.
   void NoteAppend(int64_t before) { kept = {session->length(), before, 0}; }
   std::shared_ptr<krafla::capi::SharedModel> shared;
-  std::unique_ptr<krafla::Session> session;
+  std::shared_ptr<krafla::Session> session;  // shared by a request and its scheduler
   mutable std::atomic<bool> busy{false};
   krafla::CutReport kept;  // what krafla_session_info tells of the last append, cut or restore
   std::unique_ptr<krafla::capi::Generation> generation;         // begun in slices

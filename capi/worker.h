@@ -3,15 +3,13 @@
 #ifndef KRAFLA_CAPI_WORKER_H_
 #define KRAFLA_CAPI_WORKER_H_
 
-#include <condition_variable>
-#include <deque>
 #include <memory>
-#include <mutex>
 #include <span>
-#include <string>
+#include <string_view>
 #include <thread>
 #include <vector>
 
+#include "capi/events.h"
 #include "capi/handles.h"
 
 namespace krafla::capi {
@@ -30,32 +28,17 @@ class Worker {
   bool Poll(krafla_event* event, int64_t wait_us);
 
  private:
-  struct Item {
-    krafla_event event = KRAFLA_EVENT_INIT;
-    std::string text;
-    std::vector<int32_t> ids;     // of the model's best, then of the chain's
-    std::vector<float> logprobs;  // theirs
-  };
   explicit Worker(krafla_session* session) : session_(session) {}
   void Run() noexcept;
   Status Work();
-  int OnToken(const krafla_token& token);
-  void OnProgress(int64_t done, int64_t total);
-  void Push(Item item);
   void End(int32_t code, std::string_view message) noexcept;
 
   krafla_session* session_;
   std::vector<int32_t> ids_;
   std::unique_ptr<Generation> generation_;
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Item> items_;
-  Item current_;                          // what the last poll gave out
-  krafla_event end_ = KRAFLA_EVENT_INIT;  // in place: telling the end needs no memory
-  char message_[512] = {};
-  bool ended_ = false;   // end_ is valid
-  bool polled_ = false;  // and was given out
+  EventQueue events_;
+  bool polled_ = false;  // the end was given out
   std::thread thread_;
 };
 

@@ -14,6 +14,7 @@
 #include "krafla/error.hpp"
 #include "krafla/model.hpp"
 #include "krafla/sampler.hpp"
+#include "krafla/scheduler.hpp"
 #include "krafla/session.hpp"
 #include "krafla/tokenizer.hpp"
 #include "krafla/tokens.hpp"

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "krafla/error.hpp"
+#include "krafla/krafla_batch.h"
 
 namespace krafla {
 
@@ -20,6 +21,8 @@ struct Deleter {
   void operator()(krafla_template* handle) const noexcept { krafla_template_free(handle); }
   void operator()(krafla_rendered* handle) const noexcept { krafla_rendered_free(handle); }
   void operator()(krafla_session* handle) const noexcept { krafla_session_free(handle); }
+  void operator()(krafla_scheduler* handle) const noexcept { krafla_scheduler_free(handle); }
+  void operator()(krafla_request* handle) const noexcept { krafla_request_free(handle); }
   void operator()(krafla_sampler* handle) const noexcept { krafla_sampler_free(handle); }
 };
 template <typename T>

@@ -56,7 +56,11 @@ class ModelSpeculator final : public Speculator {
     const int64_t kept = draft_.CutBack(static_cast<int64_t>(common));
     more_.assign(read.begin() + kept, read.end());
     more_.push_back(next);
-    sampler_ = sampler.Clone();
+    if (sampler.has_custom()) {  // the host's function is not called for what is only guessed
+      KRAFLA_ASSIGN_OR_RETURN(sampler_, Sampler::Create(sampler.seed()));
+    } else {
+      sampler_ = sampler.Clone();
+    }
     reach_ = tokens_ = 1;
     length_ = length;
     return OkStatus();

@@ -30,7 +30,7 @@ void PrefixCache::Erase(size_t i) {
   entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(i));
 }
 
-void PrefixCache::Keep(std::unique_ptr<Session> session) {
+void PrefixCache::Keep(std::shared_ptr<Session> session) {
   const uint64_t bytes = session->held_bytes();
   if (bytes > budget_ || session->length() == 0) return;
   entries_.reserve(entries_.size() + 1);

@@ -27,7 +27,7 @@ class PrefixCache {
   };
   Found Find(std::span<const int32_t> ids);
   // Those whose text is a beginning of this one's go: it serves for them too.
-  void Keep(std::unique_ptr<Session> session);
+  void Keep(std::shared_ptr<Session> session);
   bool EvictOne();  // false: there is none
 
   uint64_t bytes() const { return bytes_; }
@@ -35,7 +35,7 @@ class PrefixCache {
 
  private:
   struct Entry {
-    std::unique_ptr<Session> session;
+    std::shared_ptr<Session> session;
     uint64_t bytes = 0;
     uint64_t used = 0;
   };

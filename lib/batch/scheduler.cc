@@ -197,7 +197,7 @@ Status Scheduler::Open(Request& request) {
   KRAFLA_ASSIGN_OR_RETURN(request.session,
                           found.session->Branch(static_cast<int64_t>(found.common)));
   counts_.reused_tokens += request.session->length();
-  request.task->Began(request.session->length());
+  request.task->Began(request.session);
   return OkStatus();
 }
 

@@ -26,7 +26,8 @@ namespace krafla {
 class Task {
  public:
   virtual ~Task() = default;
-  virtual void Began(int64_t /*reused*/) {}
+  // All that the session has read is reused.
+  virtual void Began(const std::shared_ptr<Session>& /*session*/) {}
   virtual void Progress(int64_t /*done*/, int64_t /*total*/) {}  // of the prompt
   // The next token to read; -1: the reply has ended. The session is not changed.
   virtual StatusOr<int32_t> Next(const Session& session) = 0;
@@ -78,7 +79,9 @@ class Scheduler {
   // interrupted goes on.
   StatusOr<bool> Step(int64_t max_us);
 
-  const Session& root() const { return *root_; }  // empty, with the options of every session
+  const std::shared_ptr<Session>& root() const {
+    return root_;
+  }  // empty, with the options of every session
 
  private:
   struct Request {
@@ -87,7 +90,7 @@ class Scheduler {
     int64_t arrived = 0;
     int64_t since = 0;  // pass at which it came
     std::shared_ptr<Task> task;
-    std::unique_ptr<Session> session;  // null: it waits
+    std::shared_ptr<Session> session;  // null: it waits
     int32_t id = -1;                   // of the reply, being read
     int64_t reading = 0;               // rows in this pass
   };
@@ -111,7 +114,7 @@ class Scheduler {
   void Publish();
 
   SchedulerOptions options_;
-  std::unique_ptr<Session> root_;
+  std::shared_ptr<Session> root_;
   std::unique_ptr<PrefixCache> cache_;
   std::vector<RequestPtr> waiting_;
   std::vector<RequestPtr> running_;

@@ -296,8 +296,7 @@ StatusOr<State> State::Trial(int64_t length, bool own_open) const {
   if (open_pool_ != nullptr) {
     trial.open_.reserve(trial.pages_.capacity());
     if (own_open) {
-      KRAFLA_ASSIGN_OR_RETURN(trial.open_pool_,
-                              PagePool::Create(*memory_, shape_.open_bytes(), 0));
+      KRAFLA_ASSIGN_OR_RETURN(trial.open_pool_, PagePool::Create(*memory_, shape_.open_bytes(), 0));
     } else {
       open_pool_->Ref();
       trial.open_pool_ = open_pool_;

@@ -65,6 +65,7 @@ class Sampler {
   // ArgumentError names a bias that is no number of [-1e6, 1e6] or -inf, or an id that comes twice.
   Status SetBiases(std::span<const TokenBias> biases);
   void SetCustom(const CustomStage& custom);
+  bool has_custom() const { return FindLink("custom") != nullptr; }
   void SetBreakers(std::shared_ptr<const Breakers> breakers);
 
   // Picks an id. Logits may be -inf, not all; NaN and +inf are errors. The history stays as it is,

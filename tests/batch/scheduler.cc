@@ -30,7 +30,7 @@ std::unique_ptr<Sampler> MakeSampler(uint64_t seed) {
 class Reply final : public Task {
  public:
   explicit Reply(const Wanted& wanted) : sampler_(MakeSampler(wanted.seed)), n_(wanted.n_tokens) {}
-  void Began(int64_t reused) override { this->reused = reused; }
+  void Began(const std::shared_ptr<Session>& session) override { reused = session->length(); }
   StatusOr<int32_t> Next(const Session& session) override {
     if (ids.size() >= n_ || session.length() >= session.context()) return -1;
     KRAFLA_ASSIGN_OR_RETURN(id_, sampler_->Sample(session.logits()));
