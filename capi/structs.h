@@ -65,7 +65,7 @@ void WriteInfo(const T& filled, T* info) {
 
 // A caller's string; NULL is allowed for length 0.
 inline StatusOr<std::string_view> ReadString(const char* text, size_t length, const char* name) {
-  constexpr size_t kMaxLength = size_t{1} << 40;
+  constexpr uint64_t kMaxLength = uint64_t{1} << 40;
   if (text == nullptr && length != 0) {
     return ArgumentError("{}: got NULL with length {}, want a pointer", name, length);
   }
