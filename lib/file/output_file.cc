@@ -2,12 +2,9 @@
 // power cut.
 #include "lib/file/output_file.h"
 
-#include <utility>
-
 namespace krafla {
 
-OutputFile::OutputFile(std::string_view path, NativeFile file)
-    : path_(path), file_(std::move(file)) {}
+OutputFile::OutputFile(std::string_view path) : path_(path) {}
 
 OutputFile::~OutputFile() {
   if (!keep_) file_.Remove();
@@ -29,15 +26,18 @@ StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(std::string_view path) 
   KRAFLA_RETURN_IF_ERROR(CheckOutput(path));
   const std::string name = FormatText("{}.partial-{}", path, ProcessId());
   // One of that name was left by a killed process of the same id.
-  KRAFLA_ASSIGN_OR_RETURN(NativeFile file, NativeFile::Open(name, NativeFile::Use::kNew));
-  return std::unique_ptr<OutputFile>(new OutputFile(path, std::move(file)));
+  // The object comes first: a file that was made must have an owner that removes it.
+  std::unique_ptr<OutputFile> made(new OutputFile(path));
+  KRAFLA_ASSIGN_OR_RETURN(made->file_, NativeFile::Open(name, NativeFile::Use::kNew));
+  return made;
 }
 
 StatusOr<std::unique_ptr<OutputFile>> OutputFile::OpenPartial(std::string_view path) {
   KRAFLA_RETURN_IF_ERROR(CheckOutput(path));
-  KRAFLA_ASSIGN_OR_RETURN(NativeFile file,
+  std::unique_ptr<OutputFile> made(new OutputFile(path));
+  KRAFLA_ASSIGN_OR_RETURN(made->file_,
                           NativeFile::Open(PartialName(path), NativeFile::Use::kPartial));
-  return std::unique_ptr<OutputFile>(new OutputFile(path, std::move(file)));
+  return made;
 }
 
 Status OutputFile::WriteAt(uint64_t offset, const void* data, size_t n) const {

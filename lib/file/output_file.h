@@ -38,7 +38,7 @@ class OutputFile {
   Status Commit();                 // afterwards the object does nothing more
 
  private:
-  OutputFile(std::string_view path, NativeFile file);
+  explicit OutputFile(std::string_view path);
   std::string path_;
   NativeFile file_;  // under its temporary name
   bool keep_ = false;
