@@ -59,7 +59,7 @@ bool ReplyParser::PushBefore(char c) {
     list_ = true;
     return true;
   }
-  if (list_) return false;
+  if (list_ || bare_) return false;
   if (c == '<' && format_.form == CallForm::kTagged) {
     step_ = Step::kFunction;
     return PushFunction(c);

@@ -88,7 +88,7 @@ bool ReplyParser::MayBegin(std::string_view text) const {
     if (opener.starts_with(text)) return true;
   }
   // Of a fence at the beginning of a reply.
-  if (AtStart() && tools_ != nullptr && format_.form == CallForm::kFenced) {
+  if (AtStart() && tools_ != nullptr) {
     for (const std::string_view fence : {"```tool_code\n", "```tool_call\n", "```json\n"}) {
       if (fence.starts_with(text)) return true;
     }
@@ -107,11 +107,11 @@ bool ReplyParser::Opens(std::string_view text) {
     mode_ = Mode::kReasoning;
     return true;
   }
+  // Whatever they were taught, small models write a call as JSON alone, too.
   if (AtStart() && tools_ != nullptr) {
-    const bool bare = format_.form == CallForm::kJson || format_.form == CallForm::kLlama ||
-                      format_.form == CallForm::kFenced;
     const bool fence = text.starts_with("```") && text.ends_with('\n');
-    if (fence || (bare && (text == "{" || text == "["))) {
+    const bool list = text == "[" && format_.form != CallForm::kMistral;  // whose marker it begins
+    if (fence || list || text == "{") {
       BeginCall();
       close_ = fence ? "```" : "";
       bare_ = true;

@@ -92,6 +92,10 @@ constexpr Row kRows[] = {
      "b0:noop|a0:{}|e0"},
     {CallForm::kTagged, "<tool_call><function=x y></function>",
      "c:<tool_call><function=x y></function>"},
+    {CallForm::kTagged, "{\"name\": \"add\", \"arguments\": {}}", "b0:add|a0:{}|e0"},
+    {CallForm::kTagged, "```json\n{\"name\": \"Bob\"}\n```", "c:```json\n{\"name\": \"Bob\"}\n```"},
+    {CallForm::kTagged, "{\"name\": \"Bob\", \"arguments\": {}}",
+     "c:{\"name\": \"Bob\", \"arguments\": {}}"},
     {CallForm::kMistral,
      "[TOOL_CALLS][{\"name\": \"add\", \"arguments\": {\"a\": 1}, \"id\": \"abcdefghi\"}, "
      "{\"name\": \"noop\", \"arguments\": {}}]",
