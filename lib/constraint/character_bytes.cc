@@ -55,10 +55,12 @@ void CharacterBytes::AddUtf8Range(uint32_t first, uint32_t last, uint32_t from, 
 
 void CharacterBytes::AddJson(const CodePointSet& set, uint32_t from, uint32_t to) {
   AddUtf8(set.Intersect(escaped_.Complement()), from, to);
-  for (const CodePointRange& range : set.Intersect(escaped_).ranges()) {
+  const CodePointSet escaped = set.Intersect(escaped_),
+                     above = set.Intersect({{0x7F, kMaxCodePoint}});
+  for (const CodePointRange& range : escaped.ranges()) {
     AddEscapes(range.first, range.last, from, to);
   }
-  for (const CodePointRange& range : set.Intersect({{0x7F, kMaxCodePoint}}).ranges()) {
+  for (const CodePointRange& range : above.ranges()) {
     AddHex(range.first, range.last, from, to);
   }
 }
