@@ -40,7 +40,9 @@ std::string Answer(simdjson::dom::element line,
       std::chrono::steady_clock::now() - begin);
   std::string out = "{\"accepted\":[";
   bool first = true;
-  for (simdjson::dom::element text : line["texts"].get_array().value()) {
+  simdjson::dom::array texts;
+  if (line["texts"].get_array().get(texts) != simdjson::SUCCESS) return "{}";
+  for (simdjson::dom::element text : texts) {
     auto state = ConstraintState::Create(*constraint);
     const bool taken =
         state.ok() && state->AcceptText(text.get_string().value()).ok() && state->complete();
