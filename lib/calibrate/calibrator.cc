@@ -17,6 +17,8 @@ namespace krafla {
 namespace {
 
 constexpr double kDamp = 0.01;  // of the mean of H's diagonal
+// What other texts need not share: how the columns of this one go together.
+constexpr double kShrink = 0.3;
 constexpr size_t kHiddenRows = 256;
 constexpr size_t kRowsPerColumn = 2;  // of the text, or there is no error feedback
 
@@ -136,7 +138,7 @@ Status Calibrator::CheckRange(const Target& target) const {
 
 Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram,
                             const std::vector<float>* cross) {
-  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, work_->runtime().threads()));
+  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, kShrink, work_->runtime().threads()));
   // Of what a fit of n columns to the text's rows explains, n / rows are chance.
   const double columns = static_cast<double>(gram->n());
   const auto trust = static_cast<float>(std::max(0.0, 1 - columns / static_cast<double>(n_rows_)));

@@ -139,13 +139,14 @@ void Gram::SolveRows(size_t begin, size_t end, ThreadPool& pool) {
            &job);
 }
 
-Status Gram::Factor(double damp, ThreadPool& pool) {
+Status Gram::Factor(double damp, double shrink, ThreadPool& pool) {
   double trace = 0;
   for (size_t i = 0; i < n_; ++i) trace += h_[i * ld_ + i];
   // An input that is always zero has no errors to feed back.
   const double mean = trace > 0 ? trace / static_cast<double>(n_) : 1;
   const auto added = static_cast<float>(std::max(damp * mean, 1e-30));
-  for (size_t i = 0; i < n_; ++i) h_[i * ld_ + i] += added;
+  const auto scale = static_cast<float>(1 + shrink);
+  for (size_t i = 0; i < n_; ++i) h_[i * ld_ + i] = scale * h_[i * ld_ + i] + added;
   for (size_t end = n_; end > 0;) {
     const size_t begin = (end - 1) / kPanel * kPanel;
     if (!FactorBlock(begin, end)) {

@@ -23,9 +23,10 @@ class Gram {
   void AddCross(const float* x, size_t ldx, const float* d, size_t ldd, size_t n_rows,
                 std::vector<float>* cross, ThreadPool& pool);
 
-  // Once: H + damp * mean(diagonal) = T' T with T lower triangular, in place of H. InternalError: H
+  // Once: H + shrink * diagonal(H) + damp * mean(diagonal) = T' T with T lower triangular, in place
+  // of H: correlations count as if they were 1 / (1 + shrink) of what they are. InternalError: H
   // is not finite.
-  Status Factor(double damp, ThreadPool& pool);
+  Status Factor(double damp, double shrink, ThreadPool& pool);
   // Of T, after Factor: row(k)[j], j <= k, meaningful; row(k)[k] > 0.
   const float* row(size_t k) const { return h_.data() + k * ld_; }
 

@@ -60,7 +60,7 @@ std::vector<std::byte> WithFeedback(const Case& c, Format format, int32_t thread
   const auto pool = Pool(threads);
   Gram gram(c.cols);
   gram.Add(c.inputs.data(), c.cols, c.n_inputs, *pool);
-  REQUIRE(gram.Factor(0.01, *pool).ok());
+  REQUIRE(gram.Factor(0.01, 0, *pool).ok());
   *values = Tiles(c);
   std::vector<std::byte> tiles(MatrixBytes(format, c.rows, c.cols));
   REQUIRE(QuantizeWithFeedback(format, gram, c.rows, values->data(), tiles.data(), *pool).ok());
@@ -155,7 +155,7 @@ TEST_CASE("moved weights give on other inputs the outputs that they gave") {
   gram.Add(x.data(), c.cols, c.n_inputs, *pool);
   std::vector<float> cross;
   gram.AddCross(x.data(), c.cols, lacking.data(), c.cols, c.n_inputs, &cross, *pool);
-  REQUIRE(gram.Factor(1e-4, *pool).ok());
+  REQUIRE(gram.Factor(1e-4, 0, *pool).ok());
   const std::vector<float> before = Tiles(c);
   std::vector<float> after = before;
   MoveToInputs(gram, cross, c.rows, after.data(), 1, *pool);

@@ -45,14 +45,16 @@ TEST_CASE("the factor multiplies back to the sum") {
       }
     }
     const double damp = 0.01;
-    for (size_t i = 0; i < n; ++i) want[i * n + i] += damp * trace / static_cast<double>(n);
+    for (size_t i = 0; i < n; ++i) {
+      want[i * n + i] = 1.3 * want[i * n + i] + damp * trace / static_cast<double>(n);
+    }
 
     Gram gram(n);
     gram.Add(x.data(), ldx, n_rows, *one);
-    REQUIRE(gram.Factor(damp, *one).ok());
+    REQUIRE(gram.Factor(damp, 0.3, *one).ok());
     Gram again(n);
     again.Add(x.data(), ldx, n_rows, *three);
-    REQUIRE(again.Factor(damp, *three).ok());
+    REQUIRE(again.Factor(damp, 0.3, *three).ok());
     for (size_t i = 0; i < n; ++i) {
       REQUIRE(gram.row(i)[i] > 0);
       for (size_t j = 0; j <= i; ++j) {
@@ -70,11 +72,11 @@ TEST_CASE("an input of zeros has a factor, one that is not finite has none") {
   std::vector<float> x(40 * 20);
   Gram zeros(20);
   zeros.Add(x.data(), 20, 40, *pool);
-  CHECK(zeros.Factor(0.01, *pool).ok());
+  CHECK(zeros.Factor(0.01, 0, *pool).ok());
   x[7] = std::numeric_limits<float>::quiet_NaN();
   Gram bad(20);
   bad.Add(x.data(), 20, 40, *pool);
-  CHECK_FALSE(bad.Factor(0.01, *pool).ok());
+  CHECK_FALSE(bad.Factor(0.01, 0, *pool).ok());
 }
 
 }  // namespace krafla
