@@ -302,7 +302,7 @@ class Consoles(unittest.TestCase):
         model = MODELS[0] if MODELS else FOLDER / "tiny.mlb"
         console = Console(FOLDER / "ml_run.exe", model, "-n", "12")
         console.wait_for(b"/help lists commands")
-        console.wait_for(b"> ")
+        console.wait_for(b"\x1b[?25l>")  # the prompt; the console draws its space by moving the cursor
         console.send("Ça va, 日本?\r".encode())
         console.wait_for("Ça va, 日本?".encode())
         time.sleep(2)
