@@ -57,7 +57,7 @@ StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(std::shared_ptr<const Mod
 
 Scheduler::~Scheduler() {
   if (in_pass_) job_.Drop();
-  const Status cancelled = CancelledError("cancelled: the scheduler is gone");
+  const Status cancelled(absl::StatusCode::kCancelled, "");  // needs no memory
   for (std::vector<RequestPtr>* list : {&running_, &waiting_, &inbox_}) {
     for (const RequestPtr& request : *list) End(*request, cancelled);
   }
