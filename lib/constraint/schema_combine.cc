@@ -201,16 +201,19 @@ StatusOr<SchemaReader::Node> SchemaReader::Resolve(Node reference) const {
     while (tree_[at].parent != kNoNode && !(at != reference && is_resource(at)))
       at = tree_[at].parent;
   } else {
-    for (at = 0; at < tree_.size(); ++at) {
-      if (is_resource(at) && tree_[tree_.Find(at, "$id")].text == base) break;
+    at = kNoNode;
+    for (Node n = 0; n < tree_.size(); ++n) {
+      if (!is_resource(n) || tree_[tree_.Find(n, "$id")].text != base) continue;
+      if (at != kNoNode) return Refuse(reference, "an $id that occurs twice");
+      at = n;
     }
-    if (at == tree_.size()) return Refuse(reference, "a reference to another document");
+    if (at == kNoNode) return Refuse(reference, "a reference to another document");
   }
   std::string_view fragment = hash < whole.size() ? whole.substr(hash + 1) : "";
   if (fragment.empty()) return at;
   if (fragment[0] != '/') {
     const Node found = FindAnchor(at, fragment);
-    if (found == kNoNode) return Bad(reference, "there is no such anchor");
+    if (found == kNoNode) return Bad(reference, "there is no such anchor, or there are two");
     return found;
   }
   while (!fragment.empty()) {
@@ -244,16 +247,22 @@ StatusOr<SchemaReader::Node> SchemaReader::Resolve(Node reference) const {
   return at;
 }
 
+// kNoNode also where two have the name: one may be a value, or of another resource.
 SchemaReader::Node SchemaReader::FindAnchor(Node from, std::string_view name) const {
+  Node found = kNoNode;
   for (Node n = from; n < tree_.size(); ++n) {
     for (const char* key : {"$anchor", "$id", "id"}) {
       const Node anchor = tree_.Find(n, key);
       if (anchor == kNoNode || tree_[anchor].kind != JsonKind::kString) continue;
       const std::string_view text = tree_[anchor].text;
-      if (key[1] == 'a' ? text == name : text.starts_with("#") && text.substr(1) == name) return n;
+      const bool same =
+          key[1] == 'a' ? text == name : text.starts_with("#") && text.substr(1) == name;
+      if (!same) continue;
+      if (found != kNoNode && found != n) return kNoNode;
+      found = n;
     }
   }
-  return kNoNode;
+  return found;
 }
 
 }  // namespace krafla
