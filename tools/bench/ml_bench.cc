@@ -27,14 +27,14 @@ Json ToJson(const Measurement& m) {
           {"test", m.is_decode ? "decode" : "prompt"},
           {"n", m.n},
           {"depth", m.depth},
-          {"sessions", m.sessions},
           {"tokens_per_s", m.tokens_per_s},
           {"sd", m.sd},
           {"bytes_per_token", m.bytes_per_token},
           {"read_gb_s", m.read_bytes_per_s / 1e9},
           {"read_fraction", ReadFraction(m)},
           {"gmac_s", m.macs_per_token * m.tokens_per_s / 1e9},
-          {"int8_fraction", Int8Fraction(m)}};
+          {"int8_fraction", Int8Fraction(m)},
+          {"sessions", m.sessions}};
 }
 
 std::string TableHeader() {
@@ -85,7 +85,8 @@ ExitCode MeasureAll(const BenchArgs& args, bool json, bool csv) {
       if (ExitCode e = WriteStdout(csv ? CsvHeader() : TableHeader())) return e;
     }
     for (const Measurement& m : results) {
-      array.push_back(ToJson(m));
+      Json& row = array.emplace_back(ToJson(m));
+      if (m.sessions == 1) row.erase("sessions");  // the form that all measurements have
       if (json) continue;
       if (ExitCode e = WriteStdout(csv ? CsvRow(m) : TableRow(m))) return e;
     }
