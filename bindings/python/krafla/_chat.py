@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from krafla import _krafla
@@ -11,7 +12,8 @@ from krafla._core import Model, Sampler, Session
 _KINDS = {1: "content", 2: "reasoning", 3: "call", 4: "arguments", 5: "call_end", 6: "dropped"}
 
 
-class ChatEvent(NamedTuple):
+@dataclass(frozen=True)
+class ChatEvent:
     """A part of a reply. kind: "content" and "reasoning" (text: more of it), "call" (text: the tool's
     name; index, id), "arguments" (text: more of its JSON), "call_end", "dropped" (it was no call after
     all; its text follows as content)."""
