@@ -7,6 +7,7 @@
 
 #include "lib/base/utf8.h"
 #include "lib/constraint/grammar.h"
+#include "lib/constraint/text_cursor.h"
 
 namespace krafla {
 namespace {
@@ -20,9 +21,9 @@ bool IsNameChar(char c) {
          c == '_';
 }
 
-class GbnfParser {
+class GbnfParser : private TextCursor {
  public:
-  explicit GbnfParser(std::string_view text) : text_(text) {}
+  explicit GbnfParser(std::string_view text) : TextCursor(text) {}
 
   StatusOr<Grammar> Parse() {
     if (text_.size() > kMaxSourceBytes) {
@@ -60,12 +61,6 @@ class GbnfParser {
     return ArgumentError(
         "grammar: byte {} (line {}): {}", at_,
         std::count(text_.begin(), text_.begin() + static_cast<ptrdiff_t>(at_), '\n') + 1, what);
-  }
-  bool At(std::string_view token) const { return text_.substr(at_).starts_with(token); }
-  bool Skip(std::string_view token) {
-    if (!At(token)) return false;
-    at_ += token.size();
-    return true;
   }
   void Space(bool lines) {
     while (at_ < text_.size()) {
@@ -200,12 +195,12 @@ class GbnfParser {
   Status Braces(uint32_t* min, uint32_t* max) {
     const size_t begin = at_++;
     Space(true);
-    bool valid = Number(min);
+    bool valid = Number(kMaxCount, min);
     *max = *min;
     Space(true);
     if (valid && Skip(",")) {
       Space(true);
-      if (!Number(max)) *max = kUnbounded;
+      if (!Number(kMaxCount, max)) *max = kUnbounded;
       Space(true);
     }
     valid = valid && Skip("}");
@@ -214,17 +209,6 @@ class GbnfParser {
     }
     at_ = begin;
     return Fail(FormatText("want {{m}}, {{m,}} or {{m,n}} with m <= n <= {}", kMaxCount));
-  }
-
-  bool Number(uint32_t* out) {
-    const size_t begin = at_;
-    uint64_t value = 0;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value =
-          std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kMaxCount + 1);
-    }
-    *out = static_cast<uint32_t>(value);
-    return at_ > begin;
   }
 
   StatusOr<std::string> Literal() {
@@ -321,8 +305,6 @@ class GbnfParser {
     return value;
   }
 
-  std::string_view text_;
-  size_t at_ = 0;
   Grammar grammar_;
   std::map<std::string, Entry, std::less<>> rules_;
   std::vector<Group> groups_;

@@ -5,12 +5,13 @@
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/constraint/text_cursor.h"
 
 namespace krafla {
 
-class JsonParser {
+class JsonParser : private TextCursor {
  public:
-  explicit JsonParser(std::string_view text) : text_(text) {}
+  explicit JsonParser(std::string_view text) : TextCursor(text) {}
 
   StatusOr<JsonTree> Parse() {
     if (text_.size() > JsonTree::kMaxBytes) {
@@ -39,11 +40,6 @@ class JsonParser {
            (text_[at_] == ' ' || text_[at_] == '\t' || text_[at_] == '\n' || text_[at_] == '\r')) {
       ++at_;
     }
-  }
-  bool Skip(std::string_view token) {
-    if (!text_.substr(at_).starts_with(token)) return false;
-    at_ += token.size();
-    return true;
   }
 
   // A scalar, or the opening of an array or object with what its first child needs.
@@ -200,8 +196,6 @@ class JsonParser {
     return value;
   }
 
-  std::string_view text_;
-  size_t at_ = 0;
   JsonTree tree_;
   std::vector<uint32_t> open_, last_;  // open containers, and the last child of each
   std::string key_;

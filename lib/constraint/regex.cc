@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/constraint/text_cursor.h"
 
 namespace krafla {
 namespace {
@@ -19,9 +20,9 @@ bool IsAsciiLetterOrDigit(uint32_t c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
-class Parser {
+class Parser : private TextCursor {
  public:
-  Parser(std::string_view pattern, Grammar* grammar) : text_(pattern), grammar_(*grammar) {}
+  Parser(std::string_view pattern, Grammar* grammar) : TextCursor(pattern), grammar_(*grammar) {}
 
   StatusOr<ExprId> Parse() {
     if (text_.size() > kMaxPattern) {
@@ -51,11 +52,6 @@ class Parser {
   }
   Status Refuse(std::string_view what) const {
     return UnsupportedError("regex: byte {}: {} is not supported", at_, what);
-  }
-  bool Skip(std::string_view token) {
-    if (!text_.substr(at_).starts_with(token)) return false;
-    at_ += token.size();
-    return true;
   }
   void Put(ExprId expr, bool repeatable) {
     open_.back().items.push_back(expr);
@@ -143,11 +139,11 @@ class Parser {
     if (c == '+') min = 1;
     if (c == '?') max = 1;
     if (c == '{') {
-      const bool any = Number(&min);
+      const bool any = Number(kMaxCount, &min);
       bool valid = any;
       max = min;
       if (any && Skip(",")) {
-        if (!Number(&max)) max = kUnbounded;
+        if (!Number(kMaxCount, &max)) max = kUnbounded;
       }
       valid = valid && Skip("}");
       if (!valid) {
@@ -168,17 +164,6 @@ class Parser {
     ExprId& last = open_.back().items.back();
     last = grammar_.Repeat(last, min, max);
     return OkStatus();
-  }
-
-  bool Number(uint32_t* out) {
-    const size_t begin = at_;
-    uint64_t value = 0;
-    while (at_ < text_.size() && text_[at_] >= '0' && text_[at_] <= '9') {
-      value =
-          std::min<uint64_t>(value * 10 + static_cast<uint64_t>(text_[at_++] - '0'), kMaxCount + 1);
-    }
-    *out = static_cast<uint32_t>(value);
-    return at_ > begin;
   }
 
   // [...]
@@ -314,9 +299,7 @@ class Parser {
     return high;
   }
 
-  std::string_view text_;
   Grammar& grammar_;
-  size_t at_ = 0;
   std::vector<Group> open_;
 };
 
