@@ -1,5 +1,6 @@
 // Generation through the ABI: stop strings, slices, the library's own thread, log-probabilities.
 // Each form gives the tokens that one plain call gives.
+#include <atomic>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -234,12 +235,23 @@ TEST_CASE("the library's own thread gives the same through polled events") {
           KRAFLA_OK);
   SamplerHandle sampler = HotSampler(4);
   options.max_tokens = 0;
+  // The first token waits for the cancel: a busy machine might else end the reply before it.
+  std::atomic<bool> cancelled{false};
+  krafla_custom_stage wait = KRAFLA_CUSTOM_STAGE_INIT;
+  wait.user = &cancelled;
+  wait.apply = [](void* user, krafla_candidate*, size_t*, const int32_t*, size_t) {
+    while (!static_cast<std::atomic<bool>*>(user)->load()) std::this_thread::yield();
+    return 0;
+  };
+  REQUIRE(krafla_sampler_set_custom(sampler.get(), &wait) == KRAFLA_OK);
   REQUIRE(krafla_session_start(session.get(), nullptr, 0, sampler.get(), &options) == KRAFLA_OK);
   REQUIRE(krafla_session_cancel(session.get()) == KRAFLA_OK);
+  cancelled = true;
   do {
     REQUIRE(krafla_session_poll(session.get(), &event, -1) == KRAFLA_OK);
   } while (event.kind != KRAFLA_EVENT_END);
   REQUIRE(event.code == KRAFLA_E_CANCELLED);
+  REQUIRE(krafla_sampler_set_custom(sampler.get(), nullptr) == KRAFLA_OK);
   REQUIRE(krafla_session_start(session.get(), nullptr, 0, sampler.get(), &options) == KRAFLA_OK);
 }
 
