@@ -12,7 +12,7 @@ HARD, SOFT, MEDIAN = 800, 400, 150
 EXEMPT = (".inc", ".json", ".txt", ".md", ".safetensors", ".jinja", ".svg")
 
 files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard", "*.cc", "*.h", "*.hpp", "*.c",
-                        "*.py", "scripts/*", "*.build"],
+                        "*.py", "*.js", "*.css", "scripts/*", "*.build"],
                        capture_output=True, text=True, check=True).stdout.split("\n")
 sizes = {}
 for name in files:
