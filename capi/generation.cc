@@ -86,6 +86,7 @@ StatusOr<std::unique_ptr<Generation>> Generation::Create(krafla_session* session
   made->end_ids_.assign(options.end_ids, options.end_ids + options.n_end_ids);
   made->sampler_ = sampler->shared;
   KRAFLA_RETURN_IF_ERROR(made->OpenText(std::move(stops)));
+  KRAFLA_RETURN_IF_ERROR(made->OpenConstraint(options.constraint));
   const auto n_vocab = static_cast<size_t>(session->shared->model->config().n_vocab);
   const size_t n_top = options.logprobs != 0 ? static_cast<size_t>(options.n_top) : 0;
   made->top_ids_.resize(std::min(n_top, n_vocab));
@@ -114,6 +115,20 @@ Status Generation::OpenText(std::vector<std::string> stops) {
   } else if (!stops.empty()) {
     return NotFoundError("stops: the model carries no tokenizer, and none was given");
   }
+  return OkStatus();
+}
+
+Status Generation::OpenConstraint(const krafla_constraint* given) {
+  if (given == nullptr) return OkStatus();
+  if (tokenizer_ == nullptr) {
+    return NotFoundError("constraint: the model carries no tokenizer, and none was given");
+  }
+  std::vector<int32_t> ends = end_ids_;
+  if (options_.ignore_end == 0) {
+    const std::vector<int32_t>& own = session_->shared->end_ids;
+    ends.insert(ends.end(), own.begin(), own.end());
+  }
+  KRAFLA_ASSIGN_OR_RETURN(constraint_, ConstrainedReply::Create(*given, *tokenizer_, ends));
   return OkStatus();
 }
 
@@ -205,8 +220,12 @@ Status Generation::Choose(std::span<const float> logits, int64_t position) {
     end_ = KRAFLA_FINISH_CONTEXT;
     return OkStatus();
   }
+  if (constraint_ != nullptr && constraint_->over()) {
+    end_ = KRAFLA_FINISH_COMPLETE;
+    return OkStatus();
+  }
   if (logits.empty()) return CheckLogits();
-  KRAFLA_ASSIGN_OR_RETURN(const int32_t id, sampler_->sampler->Sample(logits));
+  KRAFLA_ASSIGN_OR_RETURN(const int32_t id, Sample(logits));
   if (speculator_ != nullptr) speculator_->Chose(id);
   if (Ends(id)) {
     result_.end_id = id;
@@ -217,12 +236,26 @@ Status Generation::Choose(std::span<const float> logits, int64_t position) {
   if (text_) {
     KRAFLA_ASSIGN_OR_RETURN(text, text_->Push(id));
   }
-  after_ = 0;
+  after_ = constraint_ != nullptr && constraint_->over() ? KRAFLA_FINISH_COMPLETE : 0;
   if (Tell(id, text, logits, position)) after_ = KRAFLA_FINISH_CALLBACK;
   if (text_ && text_->stop() >= 0) after_ = KRAFLA_FINISH_STOP;
   id_ = id;
   phase_ = Phase::kBeginDraft;
   return OkStatus();
+}
+
+// Where there is a constraint it has gone on by the token.
+StatusOr<int32_t> Generation::Sample(std::span<const float> logits) {
+  Sampler& sampler = *sampler_->sampler;
+  if (constraint_ == nullptr) return sampler.Sample(logits);
+  KRAFLA_ASSIGN_OR_RETURN(const std::span<const uint32_t> allowed, constraint_->Allowed());
+  const SamplerMark before = sampler.Mark();
+  KRAFLA_ASSIGN_OR_RETURN(const int32_t id, sampler.Sample(logits, allowed));
+  if (Ends(id)) return id;
+  const Status status = constraint_->Accept(id);
+  if (status.ok()) return id;
+  sampler.Rewind(before);
+  return status;
 }
 
 // True once the token that was chosen is being read, with a draft or without.

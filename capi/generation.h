@@ -13,6 +13,7 @@
 #include <string_view>
 #include <vector>
 
+#include "capi/constrained.h"
 #include "capi/handles.h"
 #include "capi/text_stream.h"
 #include "include/krafla/krafla_batch.h"
@@ -43,8 +44,10 @@ class Generation {
   Generation(krafla_session* session, const krafla_generate_options& options)
       : session_(session), options_(options) {}
   Status OpenText(std::vector<std::string> stops);
+  Status OpenConstraint(const krafla_constraint* given);
   Status OpenSpeculation(const krafla_speculation* given);
   Status Choose(std::span<const float> logits, int64_t position);
+  StatusOr<int32_t> Sample(std::span<const float> logits);
   Status BeginDraft();
   StatusOr<bool> Draft(int64_t max_us);
   Status BeginRead(std::span<const int32_t> draft);
@@ -61,6 +64,7 @@ class Generation {
   std::shared_ptr<SharedSampler> sampler_;
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::optional<TextStream> text_;
+  std::unique_ptr<ConstrainedReply> constraint_;  // may be null
   std::vector<int32_t> top_ids_;
   std::vector<float> top_logprobs_;
   std::vector<int32_t> chain_top_ids_;

@@ -13,6 +13,7 @@
 
 #include "include/krafla/krafla.h"
 #include "lib/chat/template.h"
+#include "lib/constraint/vocabulary.h"
 #include "lib/model/model.h"
 #include "lib/runtime/runtime.h"
 #include "lib/sampler/sampler.h"
@@ -21,12 +22,30 @@
 
 namespace krafla::capi {
 
+// A tokenizer's tokens as constraints want them, made on first use. Thread-safe.
+class SharedVocabulary {
+ public:
+  StatusOr<std::shared_ptr<const Vocabulary>> Get(
+      const std::shared_ptr<const Tokenizer>& tokenizer) {
+    std::lock_guard lock(mutex_);
+    if (made_ == nullptr) {
+      KRAFLA_ASSIGN_OR_RETURN(made_, Vocabulary::Create(tokenizer));
+    }
+    return made_;
+  }
+
+ private:
+  std::mutex mutex_;
+  std::shared_ptr<const Vocabulary> made_;
+};
+
 // A model and what is made from it once, on first use.
 struct SharedModel {
   std::shared_ptr<const Model> model;
   std::vector<std::pair<std::string, std::string>> metadata;  // as text
   std::vector<std::string> tensor_names;
   std::vector<int32_t> end_ids;
+  const std::shared_ptr<SharedVocabulary> vocabulary = std::make_shared<SharedVocabulary>();
 
   // The model's tokenizer; NotFoundError where it carries none. Thread-safe.
   StatusOr<std::shared_ptr<const Tokenizer>> tokenizer();
@@ -81,6 +100,7 @@ struct krafla_tokenizer {
   std::shared_ptr<const void> owner;  // keeps the table's bytes: a model or an open file
   std::shared_ptr<const krafla::Tokenizer> tokenizer;
   std::string_view template_source;
+  std::shared_ptr<krafla::capi::SharedVocabulary> vocabulary;
 };
 
 struct krafla_template {

@@ -8,6 +8,7 @@
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
+#include "include/krafla/krafla_constraint.h"
 #include "lib/sampler/logprobs.h"
 #include "lib/sampler/stage.h"
 
@@ -32,6 +33,18 @@ StatusOr<std::span<const float>> ReadLogits(const float* logits, size_t n) {
   KRAFLA_RETURN_IF_ERROR(capi::CheckArray(logits, n, "logits"));
   KRAFLA_RETURN_IF_ERROR(CheckLogits({logits, n}));
   return std::span<const float>(logits, n);
+}
+
+Status Sample(krafla_sampler* sampler, const float* logits, size_t n,
+              std::optional<std::span<const uint32_t>> mask, int32_t* id) {
+  KRAFLA_CHECK_POINTER(sampler);
+  KRAFLA_CHECK_POINTER(logits);
+  KRAFLA_CHECK_POINTER(id);
+  KRAFLA_RETURN_IF_ERROR(capi::CheckArray(logits, n, "logits"));
+  Busy busy(sampler->shared->busy);
+  KRAFLA_RETURN_IF_ERROR(busy.status());
+  KRAFLA_ASSIGN_OR_RETURN(*id, sampler->shared->sampler->Sample({logits, n}, mask));
+  return OkStatus();
 }
 
 }  // namespace
@@ -192,15 +205,14 @@ int32_t krafla_sampler_param_at(size_t i, krafla_param_info* info) {
 }
 
 int32_t krafla_sampler_sample(krafla_sampler* sampler, const float* logits, size_t n, int32_t* id) {
+  return Guard([&] { return Sample(sampler, logits, n, std::nullopt, id); });
+}
+
+int32_t krafla_sampler_sample_masked(krafla_sampler* sampler, const float* logits, size_t n,
+                                     const uint32_t* mask, size_t n_words, int32_t* id) {
   return Guard([&]() -> Status {
-    KRAFLA_CHECK_POINTER(sampler);
-    KRAFLA_CHECK_POINTER(logits);
-    KRAFLA_CHECK_POINTER(id);
-    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(logits, n, "logits"));
-    Busy busy(sampler->shared->busy);
-    KRAFLA_RETURN_IF_ERROR(busy.status());
-    KRAFLA_ASSIGN_OR_RETURN(*id, sampler->shared->sampler->Sample({logits, n}));
-    return OkStatus();
+    KRAFLA_RETURN_IF_ERROR(capi::CheckArray(mask, n_words, "mask"));
+    return Sample(sampler, logits, n, std::span(mask, n_words), id);
   });
 }
 

@@ -89,6 +89,17 @@ Status CheckArray(const T* items, size_t n, const char* name) {
   return OkStatus();
 }
 
+// Two-call protocol: the size needed always, the content where it fits.
+template <typename T>
+Status CopyOut(const T* data, size_t needed, const char* what, T* out, size_t capacity, size_t* n) {
+  *n = needed;
+  if (needed > capacity || (out == nullptr && needed != 0)) {
+    return BufferError("{}: need room for {}, got {}", what, needed, capacity);
+  }
+  if (needed != 0) std::copy_n(data, needed, out);
+  return OkStatus();
+}
+
 }  // namespace krafla::capi
 
 #endif  // KRAFLA_CAPI_STRUCTS_H_

@@ -10,6 +10,7 @@
 #include "lib/file/source.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
+using capi::CopyOut;
 using capi::Guard;
 
 namespace {
@@ -17,17 +18,6 @@ namespace {
 Status CheckFlags(uint32_t flags, uint32_t known) {
   if ((flags & ~known) == 0) return OkStatus();
   return UnsupportedError("flags: got {:#x}, this library knows {:#x}", flags, known);
-}
-
-// Two-call protocol: the size needed always, the content where it fits.
-template <typename T>
-Status CopyOut(const T* data, size_t needed, const char* what, T* out, size_t capacity, size_t* n) {
-  *n = needed;
-  if (needed > capacity || (out == nullptr && needed != 0)) {
-    return BufferError("{}: need room for {}, got {}", what, needed, capacity);
-  }
-  if (needed != 0) std::copy_n(data, needed, out);
-  return OkStatus();
 }
 
 }  // namespace
@@ -40,7 +30,7 @@ int32_t krafla_tokenizer_from_model(krafla_tokenizer** out, const krafla_model* 
     KRAFLA_CHECK_POINTER(model);
     KRAFLA_ASSIGN_OR_RETURN(std::shared_ptr<const Tokenizer> tokenizer, model->shared->tokenizer());
     *out = new krafla_tokenizer{model->shared, std::move(tokenizer),
-                                model->shared->model->chat_template()};
+                                model->shared->model->chat_template(), model->shared->vocabulary};
     return OkStatus();
   });
 }
@@ -56,7 +46,8 @@ int32_t krafla_tokenizer_open_path(krafla_tokenizer** out, const char* path, siz
     if (table.empty()) return NotFoundError("tokenizer: {} carries none", name);
     KRAFLA_ASSIGN_OR_RETURN(std::shared_ptr<const Tokenizer> tokenizer, Tokenizer::Open(table));
     KRAFLA_ASSIGN_OR_RETURN(std::string_view source_text, file->Section("template"));
-    *out = new krafla_tokenizer{std::move(file), std::move(tokenizer), source_text};
+    *out = new krafla_tokenizer{std::move(file), std::move(tokenizer), source_text,
+                                std::make_shared<capi::SharedVocabulary>()};
     return OkStatus();
   });
 }

@@ -11,6 +11,7 @@
 #define KRAFLA_KRAFLA_HPP_
 
 #include "krafla/chat.hpp"
+#include "krafla/constraint.hpp"
 #include "krafla/error.hpp"
 #include "krafla/model.hpp"
 #include "krafla/sampler.hpp"

@@ -9,6 +9,7 @@
 
 #include "krafla/error.hpp"
 #include "krafla/krafla_batch.h"
+#include "krafla/krafla_constraint.h"
 
 namespace krafla {
 
@@ -24,6 +25,10 @@ struct Deleter {
   void operator()(krafla_scheduler* handle) const noexcept { krafla_scheduler_free(handle); }
   void operator()(krafla_request* handle) const noexcept { krafla_request_free(handle); }
   void operator()(krafla_sampler* handle) const noexcept { krafla_sampler_free(handle); }
+  void operator()(krafla_constraint* handle) const noexcept { krafla_constraint_free(handle); }
+  void operator()(krafla_constraint_state* handle) const noexcept {
+    krafla_constraint_state_free(handle);
+  }
 };
 template <typename T>
 using Handle = std::unique_ptr<T, Deleter>;

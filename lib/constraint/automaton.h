@@ -40,7 +40,8 @@ class Automaton {
  public:
   // ArgumentError: a rule that calls itself without a byte before (left recursion), or no text at
   // all fits; UnsupportedError: too large.
-  static StatusOr<Automaton> Build(const Grammar& grammar);
+  static constexpr uint32_t kMaxNodes = 600'000;
+  static StatusOr<Automaton> Build(const Grammar& grammar, uint32_t max_nodes = kMaxNodes);
 
   std::span<const ByteEdge> edges(uint32_t node) const {
     return {edges_.data() + edge_begin_[node], edges_.data() + edge_begin_[node + 1]};

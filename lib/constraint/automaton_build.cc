@@ -11,7 +11,6 @@
 namespace krafla {
 namespace {
 
-constexpr uint32_t kMaxNodes = 600'000;
 constexpr int kMaxDepth = 600;
 // A repetition is written out up to so many nodes, else it is counted in a frame.
 constexpr uint64_t kMaxCopiedNodes = 512;
@@ -20,7 +19,8 @@ constexpr uint64_t kMaxCopiedNodes = 512;
 
 class AutomatonBuilder final : CharacterBytes::Target {
  public:
-  explicit AutomatonBuilder(const Grammar& grammar) : grammar_(grammar), bytes_(this) {}
+  AutomatonBuilder(const Grammar& grammar, uint32_t max_nodes)
+      : grammar_(grammar), max_nodes_(max_nodes), bytes_(this) {}
 
   StatusOr<Automaton> Build() {
     out_.members_ = grammar_.members;
@@ -64,8 +64,8 @@ class AutomatonBuilder final : CharacterBytes::Target {
   }
 
   Status CheckSize(int depth) const {
-    if (out_.n_nodes() + edges_.size() / 2 > kMaxNodes) {
-      return UnsupportedError("constraint: needs more than {} nodes", kMaxNodes);
+    if (out_.n_nodes() + edges_.size() / 2 > max_nodes_) {
+      return UnsupportedError("constraint: needs more than {} nodes", max_nodes_);
     }
     if (depth > kMaxDepth) return UnsupportedError("constraint: nested deeper than {}", kMaxDepth);
     return OkStatus();
@@ -289,6 +289,7 @@ class AutomatonBuilder final : CharacterBytes::Target {
   }
 
   const Grammar& grammar_;
+  const uint32_t max_nodes_;
   Automaton out_;
   CharacterBytes bytes_;
   std::vector<Edge> edges_;
@@ -298,8 +299,8 @@ class AutomatonBuilder final : CharacterBytes::Target {
   std::vector<std::pair<uint32_t, ExprId>> counted_;  // start node, body
 };
 
-StatusOr<Automaton> Automaton::Build(const Grammar& grammar) {
-  return AutomatonBuilder(grammar).Build();
+StatusOr<Automaton> Automaton::Build(const Grammar& grammar, uint32_t max_nodes) {
+  return AutomatonBuilder(grammar, max_nodes).Build();
 }
 
 }  // namespace krafla

@@ -19,8 +19,8 @@ Status TooLarge() {
 }  // namespace
 
 StatusOr<std::shared_ptr<const Constraint>> Constraint::Create(
-    const Grammar& grammar, std::shared_ptr<const Vocabulary> vocabulary) {
-  KRAFLA_ASSIGN_OR_RETURN(Automaton automaton, Automaton::Build(grammar));
+    const Grammar& grammar, std::shared_ptr<const Vocabulary> vocabulary, uint32_t max_nodes) {
+  KRAFLA_ASSIGN_OR_RETURN(Automaton automaton, Automaton::Build(grammar, max_nodes));
   return std::shared_ptr<const Constraint>(
       new Constraint(std::move(automaton), std::move(vocabulary)));
 }

@@ -24,7 +24,8 @@ namespace krafla {
 class Constraint {
  public:
   static StatusOr<std::shared_ptr<const Constraint>> Create(
-      const Grammar& grammar, std::shared_ptr<const Vocabulary> vocabulary);
+      const Grammar& grammar, std::shared_ptr<const Vocabulary> vocabulary,
+      uint32_t max_nodes = Automaton::kMaxNodes);
 
   const Vocabulary& vocabulary() const { return *vocabulary_; }
   uint32_t n_nodes() const { return automaton_.n_nodes(); }

@@ -22,6 +22,16 @@ void Candidates::Reset(std::span<const float> logits, float max) {
   by_value_ = false;
 }
 
+void Candidates::KeepMasked(std::span<const uint32_t> mask) {
+  items_.clear();
+  ForEachBit(mask, logits_.size(), [this](size_t id) {
+    if (logits_[id] > -std::numeric_limits<float>::infinity()) {
+      items_.push_back({logits_[id], static_cast<int32_t>(id), 0});
+    }
+  });
+  listed_ = true;
+}
+
 double Candidates::Max() const {
   if (!listed_) return logits_max_;
   if (by_value_) return items_[0].value;

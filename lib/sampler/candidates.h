@@ -7,6 +7,7 @@
 #define KRAFLA_LIB_SAMPLER_CANDIDATES_H_
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,6 +17,19 @@
 
 namespace krafla {
 
+// function(id) for each set bit id < n, ascending.
+template <typename Function>
+void ForEachBit(std::span<const uint32_t> mask, size_t n, Function function) {
+  const size_t words = std::min(mask.size(), (n + 31) / 32);
+  for (size_t w = 0; w < words; ++w) {
+    for (uint32_t bits = mask[w]; bits != 0; bits &= bits - 1) {
+      const size_t id = w * 32 + static_cast<size_t>(std::countr_zero(bits));
+      if (id >= n) return;
+      function(id);
+    }
+  }
+}
+
 // The ABI's own, since a host's stage works on the same list.
 using Candidate = krafla_candidate;
 
@@ -23,6 +37,10 @@ class Candidates {
  public:
   // All finite logits; at least one is, none is NaN or +inf. `max` is the largest.
   void Reset(std::span<const float> logits, float max);
+
+  // Of the candidates of a Reset only those whose bit is set (id % 32 of word id / 32); its `max`
+  // is one of them.
+  void KeepMasked(std::span<const uint32_t> mask);
 
   size_t vocab_size() const { return logits_.size(); }
   double Max() const;

@@ -89,6 +89,14 @@ StatusOr<float> CheckedMax(std::span<const float> logits) {
   return best;
 }
 
+// The largest of the logits whose bit is set.
+StatusOr<float> MaskedMax(std::span<const float> logits, std::span<const uint32_t> mask) {
+  float best = -kInf;
+  ForEachBit(mask, logits.size(), [&](size_t id) { best = std::max(best, logits[id]); });
+  if (best > -kInf) return best;
+  return ArgumentError("sampler: none of {} tokens is both allowed and possible", logits.size());
+}
+
 }  // namespace
 
 StatusOr<std::unique_ptr<Sampler>> Sampler::Create(std::optional<uint64_t> seed) {
@@ -217,11 +225,16 @@ StageInput Sampler::InputOf(const Link& link, Random* random, StageState* state)
           .state = state};
 }
 
-StatusOr<int32_t> Sampler::Sample(std::span<const float> logits) {
-  KRAFLA_ASSIGN_OR_RETURN(const float max, CheckedMax(logits));
+StatusOr<int32_t> Sampler::Sample(std::span<const float> logits,
+                                  std::optional<std::span<const uint32_t>> mask) {
+  KRAFLA_ASSIGN_OR_RETURN(float max, CheckedMax(logits));
+  if (mask) {
+    KRAFLA_ASSIGN_OR_RETURN(max, MaskedMax(logits, *mask));
+  }
   has_choice_ = false;
   weights_.reserve(logits.size());
   candidates_.Reset(logits, max);
+  if (mask) candidates_.KeepMasked(*mask);
   // Kept only where nothing fails.
   Random random = random_;
   StageState state = state_;

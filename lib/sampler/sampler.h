@@ -6,7 +6,7 @@
 // An empty chain is greedy, and so is every chain without a stage that draws (temperature,
 // mirostat) or with temperature 0. The default chain is logit_bias, custom, penalties, dry,
 // top_n_sigma, top_k, typical, top_p, min_p, xtc, temperature, in this order (stages.cc says why).
-// A constraint sets forbidden logits to -inf before Sample, hence before any truncation.
+// A constraint's mask of allowed tokens comes before all of them.
 //
 // The whole state is the accepted tokens and a few numbers: a Mark of it takes no memory, and going
 // back to one (Rewind) is exact, for decoders that try tokens out.
@@ -65,13 +65,15 @@ class Sampler {
   // ArgumentError names a bias that is no number of [-1e6, 1e6] or -inf, or an id that comes twice.
   Status SetBiases(std::span<const TokenBias> biases);
   void SetCustom(const CustomStage& custom);
-  bool has_custom() const { return FindLink("custom") != nullptr; }
+  bool has_custom() const { return custom_.apply != nullptr; }
   void SetBreakers(std::shared_ptr<const Breakers> breakers);
 
   // Picks an id. Logits may be -inf, not all; NaN and +inf are errors. The history stays as it is,
   // and so does everything else on failure. One random number is used up if the chain leaves a
-  // choice, and one by xtc.
-  StatusOr<int32_t> Sample(std::span<const float> logits);
+  // choice, and one by xtc. With a mask (bit id % 32 of word id / 32) only its tokens are there;
+  // ArgumentError where none of them has a finite logit.
+  StatusOr<int32_t> Sample(std::span<const float> logits,
+                           std::optional<std::span<const uint32_t>> mask = std::nullopt);
 
   // Of the last Sample: the log-probability that its id had in the end, and the best of the
   // candidates that the chain had left, with theirs (as many as there are and fit; the number of

@@ -66,7 +66,8 @@ struct Tokenizer::Impl {
   std::vector<int32_t> before, after;  // what the post-processor adds
 };
 
-Tokenizer::Tokenizer(std::unique_ptr<Impl> impl) : impl_(std::move(impl)) {}
+Tokenizer::Tokenizer(std::string_view source, std::unique_ptr<Impl> impl)
+    : source_(source), impl_(std::move(impl)) {}
 Tokenizer::~Tokenizer() = default;
 
 StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Open(std::string_view blob) {
@@ -78,7 +79,7 @@ StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Open(std::string_view blob) {
     return UnsupportedError("tokenizer: Unigram over bytes");
   }
   return std::unique_ptr<Tokenizer>(new Tokenizer(
-      std::make_unique<Impl>(table, std::move(normalizer), std::move(pre_tokenizer))));
+      blob, std::make_unique<Impl>(table, std::move(normalizer), std::move(pre_tokenizer))));
 }
 
 Status Tokenizer::Impl::EncodeStretch(std::string_view text, const Trust& trust, bool at_start,

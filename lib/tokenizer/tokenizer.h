@@ -66,12 +66,14 @@ class Tokenizer {
   int32_t eos_id() const;
   int32_t unk_id() const;
   int32_t pad_id() const;
-  bool adds_bos() const;  // add_special puts bos_id() in front
+  bool adds_bos() const;                              // add_special puts bos_id() in front
+  std::string_view table() const { return source_; }  // as given to Open
 
  private:
   friend class StreamDecoder;
   struct Impl;
-  explicit Tokenizer(std::unique_ptr<Impl> impl);
+  Tokenizer(std::string_view source, std::unique_ptr<Impl> impl);
+  std::string_view source_;
   std::unique_ptr<Impl> impl_;
 };
 

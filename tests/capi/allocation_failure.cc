@@ -16,6 +16,7 @@
 #include <utility>
 
 #include "include/krafla/krafla_chat.h"
+#include "include/krafla/krafla_constraint.h"
 #include "tests/capi/fixture.h"
 #include "tests/support/catch.h"
 
@@ -347,6 +348,55 @@ TEST_CASE("conversations survive every failing allocation") {
            [&] { REQUIRE(Ids(session.get()).empty()); });
   REQUIRE(Ids(session.get()).size() > 20);
   krafla_chat_free(chat);
+}
+
+TEST_CASE("constraints survive every failing allocation") {
+  RuntimeHandle runtime = CountedRuntime();
+  ModelHandle model = OpenTiny(runtime.get());
+  krafla_tokenizer* tokenizer = nullptr;
+  REQUIRE(krafla_tokenizer_from_model(&tokenizer, model.get()) == KRAFLA_OK);
+  const TokenizerHandle owner(tokenizer);
+  const char* schema = R"({"enum":[{"a":"x"},7]})";
+  const krafla_string texts[] = {{schema, std::strlen(schema)}, {"(ab|cd){2,3}", 12}};
+  for (const int which : {0, 1}) {
+    krafla_constraint* constraint = nullptr;
+    const int32_t kind = which == 0 ? KRAFLA_CONSTRAINT_JSON_SCHEMA : KRAFLA_CONSTRAINT_REGEX;
+    // The vocabulary, once made, stays.
+    REQUIRE(krafla_constraint_compile(&constraint, tokenizer, kind, &texts[which], 1, nullptr) ==
+            KRAFLA_OK);
+    krafla_constraint_free(std::exchange(constraint, nullptr));
+    FailEach(
+        [&] {
+          return krafla_constraint_compile(&constraint, tokenizer, kind, &texts[which], 1, nullptr);
+        },
+        [&] { REQUIRE(constraint == nullptr); },
+        [&] { krafla_constraint_free(std::exchange(constraint, nullptr)); });
+
+    // A walk grows what the constraint remembers; a failure leaves the state where it was. (Which
+    // memory stays is not looked at: what was remembered may.)
+    krafla_constraint_state* state = nullptr;
+    REQUIRE(krafla_constraint_state_create(&state, constraint) == KRAFLA_OK);
+    std::vector<uint32_t> mask(16);
+    size_t n_words = 0;
+    const std::string_view text = which == 0 ? "{\"a\":\"x\"}" : "abcd";
+    for (const char c : text) {
+      for (int n = 0;; ++n) {
+        countdown = n;
+        armed = true;
+        int32_t code = krafla_constraint_state_get_mask(state, mask.data(), mask.size(), &n_words);
+        if (code == KRAFLA_OK) code = krafla_constraint_state_accept_text(state, &c, 1);
+        armed = false;
+        if (code == KRAFLA_OK) break;
+        REQUIRE(code == KRAFLA_E_MEMORY);
+      }
+    }
+    krafla_constraint_state_info info{};
+    info.struct_size = sizeof(info);
+    REQUIRE(krafla_constraint_state_get_info(state, &info) == KRAFLA_OK);
+    CHECK(info.complete == 1);
+    krafla_constraint_state_free(state);
+    krafla_constraint_free(constraint);
+  }
 }
 
 TEST_CASE("texts and the library's own thread survive every failing allocation") {

@@ -5,6 +5,7 @@
 
 #include "krafla/krafla.h"
 #include "krafla/krafla_batch.h"
+#include "krafla/krafla_constraint.h"
 #include "krafla/krafla_tools.h"
 
 /* A negative array size is a compile error: C99's static assertion. */
@@ -51,7 +52,10 @@ CHECK(request_options_size, sizeof(krafla_request_options) == 16);
 CHECK(request_info_size, sizeof(krafla_request_info) == 32);
 CHECK(speculation_size, sizeof(krafla_speculation) == 32);
 CHECK(generate_user, offsetof(krafla_generate_options, user) == 56);
-CHECK(generate_size, sizeof(krafla_generate_options) == 96);
+CHECK(generate_size, sizeof(krafla_generate_options) == 104);
+CHECK(generate_constraint, offsetof(krafla_generate_options, constraint) == 96);
+CHECK(constraint_options_size, sizeof(krafla_constraint_options) == 32);
+CHECK(constraint_state_info_size, sizeof(krafla_constraint_state_info) == 16);
 CHECK(result_size, sizeof(krafla_generate_result) == 48);
 #endif
 
@@ -101,6 +105,14 @@ CHECK(KRAFLA_FINISH_LENGTH, KRAFLA_FINISH_LENGTH == 2);
 CHECK(KRAFLA_FINISH_CONTEXT, KRAFLA_FINISH_CONTEXT == 3);
 CHECK(KRAFLA_FINISH_CALLBACK, KRAFLA_FINISH_CALLBACK == 4);
 CHECK(KRAFLA_FINISH_STOP, KRAFLA_FINISH_STOP == 5);
+CHECK(KRAFLA_FINISH_COMPLETE, KRAFLA_FINISH_COMPLETE == 6);
+CHECK(KRAFLA_CONSTRAINT_CHOICES, KRAFLA_CONSTRAINT_CHOICES == 1);
+CHECK(KRAFLA_CONSTRAINT_REGEX, KRAFLA_CONSTRAINT_REGEX == 2);
+CHECK(KRAFLA_CONSTRAINT_GBNF, KRAFLA_CONSTRAINT_GBNF == 3);
+CHECK(KRAFLA_CONSTRAINT_JSON_SCHEMA, KRAFLA_CONSTRAINT_JSON_SCHEMA == 4);
+CHECK(KRAFLA_JSON_SPACE_FLEXIBLE, KRAFLA_JSON_SPACE_FLEXIBLE == 0);
+CHECK(KRAFLA_JSON_SPACE_NONE, KRAFLA_JSON_SPACE_NONE == 1);
+CHECK(KRAFLA_JSON_SPACE_PYTHON, KRAFLA_JSON_SPACE_PYTHON == 2);
 CHECK(KRAFLA_EVENT_PROMPT, KRAFLA_EVENT_PROMPT == 1);
 CHECK(KRAFLA_EVENT_TOKEN, KRAFLA_EVENT_TOKEN == 2);
 CHECK(KRAFLA_EVENT_END, KRAFLA_EVENT_END == 3);

@@ -638,7 +638,8 @@ enum {
   KRAFLA_FINISH_LENGTH = 2,   /* max_tokens */
   KRAFLA_FINISH_CONTEXT = 3,  /* the context is full */
   KRAFLA_FINISH_CALLBACK = 4, /* on_token returned non-zero */
-  KRAFLA_FINISH_STOP = 5      /* a stop string appeared */
+  KRAFLA_FINISH_STOP = 5,     /* a stop string appeared */
+  KRAFLA_FINISH_COMPLETE = 6  /* the constraint's text is whole, and nothing can follow */
 };
 
 typedef struct krafla_generate_options {
@@ -661,9 +662,12 @@ typedef struct krafla_generate_options {
   int32_t logprobs; /* non-zero: the log-probabilities of krafla_token are set */
   int32_t n_top;    /* that many alternatives with each token, at most 64 */
   const struct krafla_speculation *speculation; /* krafla_batch.h; NULL: none */
+  /* krafla_constraint.h; NULL: none. What the reply must be, and tokens that end it come only where
+   * it is that. Made for the generation's tokenizer, else KRAFLA_E_UNSUPPORTED. */
+  const struct krafla_constraint *constraint;
 } krafla_generate_options;
 #define KRAFLA_GENERATE_OPTIONS_INIT \
-  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL }
+  { sizeof(krafla_generate_options), 0, NULL, 0, 0, 0, NULL, NULL, NULL, NULL, 0, 0, 0, NULL, NULL }
 
 typedef struct krafla_generate_result {
   size_t struct_size;

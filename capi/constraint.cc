@@ -1,0 +1,179 @@
+// krafla_constraint_*: compiled constraints, and places in them for hosts that sample by
+// themselves.
+#include "capi/constrained.h"
+#include "capi/guard.h"
+#include "capi/handles.h"
+#include "capi/structs.h"
+#include "lib/constraint/schema.h"
+
+using namespace krafla;  // NOLINT: the definitions below are the global C functions
+using capi::Busy;
+using capi::Guard;
+
+struct krafla_constraint_state {
+  std::shared_ptr<const void> owner;  // of the tokenizer's bytes
+  ConstraintState state;
+  mutable std::atomic<bool> busy{false};
+};
+
+namespace {
+
+StatusOr<SchemaOptions> ToSchemaOptions(const krafla_constraint_options& given) {
+  SchemaOptions options;
+  switch (given.space) {
+    case KRAFLA_JSON_SPACE_FLEXIBLE:
+      options.space = JsonSpace::kFlexible;
+      break;
+    case KRAFLA_JSON_SPACE_NONE:
+      options.space = JsonSpace::kNone;
+      break;
+    case KRAFLA_JSON_SPACE_PYTHON:
+      options.space = JsonSpace::kPython;
+      break;
+    default:
+      return ArgumentError("krafla_constraint_options: space: got {}, want KRAFLA_JSON_SPACE_*",
+                           given.space);
+  }
+  options.in_order = given.in_order != 0;
+  options.lenient = given.lenient != 0;
+  return options;
+}
+
+StatusOr<uint32_t> MaxNodes(const krafla_constraint_options& given) {
+  if (given.max_nodes > Automaton::kMaxNodes) {
+    return ArgumentError("krafla_constraint_options: max_nodes: got {}, want at most {}",
+                         given.max_nodes, Automaton::kMaxNodes);
+  }
+  return given.max_nodes == 0 ? Automaton::kMaxNodes : static_cast<uint32_t>(given.max_nodes);
+}
+
+StatusOr<std::vector<std::string_view>> ReadTexts(const krafla_string* texts, size_t n) {
+  KRAFLA_RETURN_IF_ERROR(capi::CheckArray(texts, n, "texts"));
+  std::vector<std::string_view> read;
+  for (size_t i = 0; i < n; ++i) {
+    KRAFLA_ASSIGN_OR_RETURN(const std::string_view text,
+                            capi::ReadString(texts[i].text, texts[i].length, "texts"));
+    read.push_back(text);
+  }
+  return read;
+}
+
+StatusOr<Grammar> ReadGrammar(int32_t kind, std::span<const std::string_view> texts,
+                              const krafla_constraint_options& given) {
+  KRAFLA_ASSIGN_OR_RETURN(const SchemaOptions schema, ToSchemaOptions(given));
+  if (kind == KRAFLA_CONSTRAINT_CHOICES) return ReadChoices(texts);
+  if (kind < KRAFLA_CONSTRAINT_CHOICES || kind > KRAFLA_CONSTRAINT_JSON_SCHEMA) {
+    return ArgumentError("constraint: kind: got {}, want KRAFLA_CONSTRAINT_*", kind);
+  }
+  if (texts.size() != 1) {
+    return ArgumentError("constraint: got {} texts, want one", texts.size());
+  }
+  if (kind == KRAFLA_CONSTRAINT_REGEX) return ReadRegex(texts[0]);
+  if (kind == KRAFLA_CONSTRAINT_GBNF) return ReadGbnf(texts[0]);
+  return ReadJsonSchema(texts[0], schema);
+}
+
+template <typename Function>
+int32_t With(const krafla_constraint_state* state, Function function) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(state);
+    Busy busy(state->busy);
+    KRAFLA_RETURN_IF_ERROR(busy.status());
+    return function();
+  });
+}
+
+}  // namespace
+
+extern "C" {
+
+int32_t krafla_constraint_compile(krafla_constraint** out, const krafla_tokenizer* tokenizer,
+                                  int32_t kind, const krafla_string* texts, size_t n,
+                                  const krafla_constraint_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(tokenizer);
+    krafla_constraint_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_constraint_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const uint32_t max_nodes, MaxNodes(given));
+    KRAFLA_ASSIGN_OR_RETURN(const auto read, ReadTexts(texts, n));
+    KRAFLA_ASSIGN_OR_RETURN(const Grammar grammar, ReadGrammar(kind, read, given));
+    KRAFLA_ASSIGN_OR_RETURN(auto vocabulary, tokenizer->vocabulary->Get(tokenizer->tokenizer));
+    KRAFLA_ASSIGN_OR_RETURN(auto constraint,
+                            Constraint::Create(grammar, std::move(vocabulary), max_nodes));
+    *out = new krafla_constraint{tokenizer->owner, std::move(constraint)};
+    return OkStatus();
+  });
+}
+
+void krafla_constraint_free(krafla_constraint* constraint) { delete constraint; }
+
+int32_t krafla_constraint_state_create(krafla_constraint_state** out,
+                                       const krafla_constraint* constraint) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(constraint);
+    KRAFLA_ASSIGN_OR_RETURN(ConstraintState state, ConstraintState::Create(constraint->constraint));
+    *out = new krafla_constraint_state{constraint->owner, std::move(state)};
+    return OkStatus();
+  });
+}
+
+void krafla_constraint_state_free(krafla_constraint_state* state) { delete state; }
+
+int32_t krafla_constraint_state_clone(krafla_constraint_state** out,
+                                      const krafla_constraint_state* state) {
+  return With(state, [&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    *out = new krafla_constraint_state{state->owner, state->state};
+    return OkStatus();
+  });
+}
+
+int32_t krafla_constraint_state_get_info(const krafla_constraint_state* state,
+                                         krafla_constraint_state_info* info) {
+  return With(state, [&]() -> Status {
+    KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(info, "krafla_constraint_state_info"));
+    krafla_constraint_state_info filled{};
+    filled.complete = state->state.complete() ? 1 : 0;
+    filled.open = state->state.open() ? 1 : 0;
+    capi::WriteInfo(filled, info);
+    return OkStatus();
+  });
+}
+
+int32_t krafla_constraint_state_get_mask(krafla_constraint_state* state, uint32_t* mask,
+                                         size_t capacity, size_t* n) {
+  return With(state, [&]() -> Status {
+    KRAFLA_CHECK_POINTER(n);
+    *n = state->state.constraint().vocabulary().mask_words();
+    if (mask == nullptr || capacity < *n) {
+      return BufferError("mask: need room for {}, got {}", *n, mask == nullptr ? 0 : capacity);
+    }
+    return state->state.Mask({mask, *n});
+  });
+}
+
+int32_t krafla_constraint_state_accept(krafla_constraint_state* state, int32_t id) {
+  return With(state, [&] { return state->state.Accept(id); });
+}
+
+int32_t krafla_constraint_state_accept_text(krafla_constraint_state* state, const char* text,
+                                            size_t length) {
+  return With(state, [&]() -> Status {
+    KRAFLA_ASSIGN_OR_RETURN(const auto given, capi::ReadString(text, length, "text"));
+    return state->state.AcceptText(given);
+  });
+}
+
+int32_t krafla_constraint_state_get_forced(krafla_constraint_state* state, int32_t* ids,
+                                           size_t capacity, size_t* n) {
+  return With(state, [&]() -> Status {
+    KRAFLA_CHECK_POINTER(n);
+    std::vector<int32_t> forced;
+    KRAFLA_RETURN_IF_ERROR(state->state.ForcedTokens(&forced));
+    return capi::CopyOut(forced.data(), forced.size(), "forced", ids, capacity, n);
+  });
+}
+
+}  // extern "C"
