@@ -28,6 +28,7 @@ class StandIn(http.server.ThreadingHTTPServer):
         self.requests = []  # bodies of chat completions
         self.gone = threading.Event()  # a client left in the middle of a reply
         self.go = threading.Event()  # lets a /hold go on
+        self.down = False  # closes connections without an answer
         self.pace = 0.0  # seconds between deltas
         threading.Thread(target=self.serve_forever, daemon=True).start()
 
@@ -63,6 +64,9 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return True
         self.refuse(401, "the API key is missing or wrong", "invalid_api_key")
         return False
+
+    def parse_request(self):
+        return not self.server.down and super().parse_request()
 
     def do_GET(self):
         path = self.path.split("?")[0]

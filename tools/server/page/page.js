@@ -105,6 +105,7 @@ function answer(parent, again = null) {
   library.running.set(node.id, reply);
   const ended = reply.run().then(() => end(reply));
   if (location.hash.slice(1) !== conversation.id) history.replaceState(null, '', `#${conversation.id}`);
+  composer.id = conversation.id;
   keep(conversation);
   show();
   thread.scrollToEnd();
