@@ -27,10 +27,15 @@ class ConstrainedReply {
                                                             std::span<const int32_t> end_ids);
 
   bool over() const { return state_.complete() && !state_.open(); }
-  // The mask for Sampler::Sample: what can follow, and end_ids where the text is whole, not
-  // elsewhere. Valid until the next call.
+  // The token that must follow, or -1. Where text is forced its tokens are those that the tokenizer
+  // makes of it, however they are read.
+  StatusOr<int32_t> Forced();
+  // The mask for Sampler::Sample: that token, or else what can follow, and end_ids where the text
+  // is whole, not elsewhere. Valid until the next call.
   StatusOr<std::span<const uint32_t>> Allowed();
-  Status Accept(int32_t id) { return state_.Accept(id); }
+  Status Accept(int32_t id);
+  // How many of the first ones can follow one another.
+  size_t Possible(std::span<const int32_t> ids) const;
 
  private:
   ConstrainedReply(std::shared_ptr<const void> owner, ConstraintState state)
@@ -40,6 +45,8 @@ class ConstrainedReply {
   ConstraintState state_;
   std::vector<int32_t> end_ids_;
   std::vector<uint32_t> mask_;
+  std::vector<int32_t> forced_;
+  size_t n_taken_ = 0;  // of forced_
 };
 
 }  // namespace krafla::capi

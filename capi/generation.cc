@@ -16,6 +16,7 @@ constexpr size_t kMaxEndIds = 4096;  // searched for every token
 constexpr size_t kMaxStops = 1024;
 constexpr size_t kMaxStopBytes = 4096;
 constexpr int32_t kMaxTop = 64;
+constexpr size_t kMostRead = 256;  // tokens in one append
 
 StatusOr<std::vector<std::string>> ReadStops(const krafla_generate_options& options) {
   constexpr const char* kWhere = "krafla_generate_options: stops";
@@ -85,6 +86,7 @@ StatusOr<std::unique_ptr<Generation>> Generation::Create(krafla_session* session
   std::unique_ptr<Generation> made(new Generation(session, options));
   made->end_ids_.assign(options.end_ids, options.end_ids + options.n_end_ids);
   made->sampler_ = sampler->shared;
+  made->chosen_.reserve(kMostRead);
   KRAFLA_RETURN_IF_ERROR(made->OpenText(std::move(stops)));
   KRAFLA_RETURN_IF_ERROR(made->OpenConstraint(options.constraint));
   const auto n_vocab = static_cast<size_t>(session->shared->model->config().n_vocab);
@@ -196,15 +198,18 @@ StatusOr<bool> Generation::Step(int64_t max_us) {
   return true;
 }
 
-StatusOr<int32_t> Generation::ChooseNext() {
+StatusOr<std::span<const int32_t>> Generation::ChooseNext(size_t most) {
   KRAFLA_RETURN_IF_ERROR(Choose(session_->session->logits(), session_->session->length()));
-  if (end_ == 0) return id_;
-  Finish(end_);
-  return -1;
+  if (end_ != 0) {
+    Finish(end_);
+    return std::span<const int32_t>();
+  }
+  KRAFLA_RETURN_IF_ERROR(AddForced(std::min(most, kMostRead)));
+  return std::span<const int32_t>(chosen_);
 }
 
 StatusOr<bool> Generation::TakeRead() {
-  KRAFLA_RETURN_IF_ERROR(Accept());
+  for (const int32_t id : chosen_) KRAFLA_RETURN_IF_ERROR(Accept(id));
   phase_ = Phase::kChoose;
   if (after_ != 0) Finish(after_);
   return result_.finish != 0;
@@ -232,6 +237,12 @@ Status Generation::Choose(std::span<const float> logits, int64_t position) {
     end_ = KRAFLA_FINISH_END;
     return OkStatus();
   }
+  chosen_.clear();
+  return Take(id, logits, position);
+}
+
+// A token that was chosen: its text, the host.
+Status Generation::Take(int32_t id, std::span<const float> logits, int64_t position) {
   std::string_view text;
   if (text_) {
     KRAFLA_ASSIGN_OR_RETURN(text, text_->Push(id));
@@ -240,7 +251,34 @@ Status Generation::Choose(std::span<const float> logits, int64_t position) {
   if (Tell(id, text, logits, position)) after_ = KRAFLA_FINISH_CALLBACK;
   if (text_ && text_->stop() >= 0) after_ = KRAFLA_FINISH_STOP;
   id_ = id;
+  chosen_.push_back(id);
   phase_ = Phase::kBeginDraft;
+  return OkStatus();
+}
+
+// Behind the token that was chosen: what the constraint leaves no choice about, so that it is read
+// in one pass. Where it cannot be taken without logits it is left for later, and so is what goes
+// wrong.
+Status Generation::AddForced(size_t most) {
+  if (constraint_ == nullptr || options_.logprobs != 0) return OkStatus();
+  const Session& session = *session_->session;
+  Sampler& sampler = *sampler_->sampler;
+  const auto n_vocab = static_cast<size_t>(session.model()->config().n_vocab);
+  while (after_ == 0 && chosen_.size() < most) {
+    const auto n = static_cast<int64_t>(chosen_.size());
+    if (options_.max_tokens > 0 && result_.n_tokens + n >= options_.max_tokens) break;
+    if (session.length() + n >= session.context()) break;
+    const StatusOr<int32_t> id = constraint_->Forced();
+    if (!id.ok() || *id < 0) break;
+    const SamplerMark before = sampler.Mark();
+    if (!sampler.SampleOnly(*id, n_vocab).ok()) break;
+    if (!constraint_->Accept(*id).ok()) {
+      sampler.Rewind(before);
+      break;
+    }
+    if (speculator_ != nullptr) speculator_->Chose(*id);
+    KRAFLA_RETURN_IF_ERROR(Take(*id, {}, session.length() + n));
+  }
   return OkStatus();
 }
 
@@ -268,6 +306,8 @@ StatusOr<bool> Generation::Draft(int64_t max_us) {
 }
 
 Status Generation::BeginDraft() {
+  KRAFLA_RETURN_IF_ERROR(AddForced(kMostRead));
+  if (chosen_.size() > 1) return BeginRead({});
   const Session& session = *session_->session;
   int64_t most = std::min(most_drafted_, session.context() - session.length() - 1);
   if (options_.max_tokens > 0) most = std::min(most, options_.max_tokens - result_.n_tokens - 1);
@@ -280,14 +320,15 @@ Status Generation::BeginDraft() {
 
 Status Generation::BeginRead(std::span<const int32_t> draft) {
   Session& session = *session_->session;
+  if (constraint_ != nullptr) draft = draft.first(constraint_->Possible(draft));
   reading_[0] = id_;
   std::copy(draft.begin(), draft.end(), reading_.begin() + 1);
   n_reading_ = 1 + draft.size();
   // The session and the sampler's history stay in step: after the append nothing fails.
-  sampler_->sampler->ReserveForAccept(n_reading_);
+  sampler_->sampler->ReserveForAccept(std::max(n_reading_, chosen_.size()));
   // Where there is no room for a draft there may be for a token.
   if (n_reading_ > 1 && !session.BeginDraft({reading_.data(), n_reading_}).ok()) n_reading_ = 1;
-  if (n_reading_ == 1) KRAFLA_RETURN_IF_ERROR(session.Begin({&id_, 1}, AppendOptions{}));
+  if (n_reading_ == 1) KRAFLA_RETURN_IF_ERROR(session.Begin(chosen_, AppendOptions{}));
   result_.drafted += static_cast<int64_t>(n_reading_) - 1;
   read_us_ = 0;
   phase_ = Phase::kRead;
@@ -300,9 +341,9 @@ Status Generation::Read(int64_t max_us) {
   read_us_ += std::chrono::duration<double, std::micro>(Clock::now() - start).count();
   if (!done) return OkStatus();
   phase_ = Phase::kChoose;
-  if (speculator_ != nullptr) speculator_->Passed(n_reading_, read_us_);
+  if (speculator_ != nullptr && chosen_.size() == 1) speculator_->Passed(n_reading_, read_us_);
   if (n_reading_ > 1) return TakeDraft();
-  KRAFLA_RETURN_IF_ERROR(Accept());
+  for (const int32_t id : chosen_) KRAFLA_RETURN_IF_ERROR(Accept(id));
   if (after_ != 0) Finish(after_);
   return OkStatus();
 }
@@ -320,7 +361,7 @@ Status Generation::TakeDraft() {
       Session& session;
       const size_t& kept;
     } keep{session, kept};
-    KRAFLA_RETURN_IF_ERROR(Accept());
+    KRAFLA_RETURN_IF_ERROR(Accept(id_));
     while (read && after_ == 0 && end_ == 0) {
       KRAFLA_RETURN_IF_ERROR(
           Choose(session.draft_logits(kept - 1), length + static_cast<int64_t>(kept)));
@@ -329,7 +370,7 @@ Status Generation::TakeDraft() {
       phase_ = Phase::kChoose;
       ++kept;
       ++result_.accepted;
-      KRAFLA_RETURN_IF_ERROR(Accept());
+      KRAFLA_RETURN_IF_ERROR(Accept(id_));
     }
   }
   if (end_ != 0) {
@@ -340,8 +381,8 @@ Status Generation::TakeDraft() {
   return OkStatus();
 }
 
-Status Generation::Accept() {
-  KRAFLA_RETURN_IF_ERROR(sampler_->sampler->Accept(id_));
+Status Generation::Accept(int32_t id) {
+  KRAFLA_RETURN_IF_ERROR(sampler_->sampler->Accept(id));
   ++result_.n_tokens;
   return OkStatus();
 }

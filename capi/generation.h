@@ -33,9 +33,10 @@ class Generation {
   // As Session::Step: true when the reply has ended. After a failure it may go on.
   StatusOr<bool> Step(int64_t max_us);
   void Abandon();  // the token that is being read
-  // Where somebody else reads what is chosen: the next token, -1 where the reply has ended; then,
-  // once it is read, whether the reply has ended with it.
-  StatusOr<int32_t> ChooseNext();
+  // Where somebody else reads what is chosen: the next token and at most so many in all that a
+  // constraint forces behind it, none where the reply has ended; then, once they are read, whether
+  // the reply has ended with them.
+  StatusOr<std::span<const int32_t>> ChooseNext(size_t most);
   StatusOr<bool> TakeRead();
   const krafla_generate_result& result() const { return result_; }
 
@@ -48,12 +49,14 @@ class Generation {
   Status OpenSpeculation(const krafla_speculation* given);
   Status Choose(std::span<const float> logits, int64_t position);
   StatusOr<int32_t> Sample(std::span<const float> logits);
+  Status Take(int32_t id, std::span<const float> logits, int64_t position);
+  Status AddForced(size_t most);
   Status BeginDraft();
   StatusOr<bool> Draft(int64_t max_us);
   Status BeginRead(std::span<const int32_t> draft);
   Status Read(int64_t max_us);
   Status TakeDraft();
-  Status Accept();
+  Status Accept(int32_t id);
   bool Ends(int32_t id) const;
   bool Tell(int32_t id, std::string_view text, std::span<const float> logits, int64_t position);
   void Finish(int32_t how);
@@ -75,15 +78,16 @@ class Generation {
   // speculator; it is read with its draft.
   enum class Phase { kChoose, kBeginDraft, kDraft, kRead };
   Phase phase_ = Phase::kChoose;
-  int32_t id_ = -1;    // the token that was chosen
-  int32_t after_ = 0;  // how the reply finishes once it is read, 0: it goes on
-  int32_t end_ = 0;    // how it finishes where nothing was chosen
+  int32_t id_ = -1;              // the token that was chosen last
+  std::vector<int32_t> chosen_;  // it, behind those that are read with it: all but the first forced
+  int32_t after_ = 0;            // how the reply finishes once it is read, 0: it goes on
+  int32_t end_ = 0;              // how it finishes where nothing was chosen
 
   std::unique_ptr<Speculator> speculator_;    // may be null
   std::atomic<bool>* draft_busy_ = nullptr;   // of the draft model's session
   int64_t most_drafted_ = 0;                  // tokens of a draft
   std::array<int32_t, kHeadRows> reading_{};  // id_ and what was drafted behind it
-  size_t n_reading_ = 0;
+  size_t n_reading_ = 0;                      // 1: chosen_ is read, without a draft
   double read_us_ = 0;
 };
 

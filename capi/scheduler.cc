@@ -64,9 +64,9 @@ class RequestTask final : public Task {
     reused_ = session->length();
   }
   void Progress(int64_t done, int64_t total) override { events_.Progress(done, total); }
-  StatusOr<int32_t> Next(const Session&) override {
-    if (generation_ == nullptr) return -1;
-    return generation_->ChooseNext();
+  StatusOr<std::span<const int32_t>> Next(const Session&, size_t most) override {
+    if (generation_ == nullptr) return std::span<const int32_t>();
+    return generation_->ChooseNext(most);
   }
   StatusOr<bool> Took() override {
     KRAFLA_ASSIGN_OR_RETURN(const bool ended, generation_->TakeRead());

@@ -209,14 +209,15 @@ Status Scheduler::AddRows(Request& request, std::span<const int32_t> ids, bool g
   return added;
 }
 
-// True where a token was chosen and its row has a place.
-bool Scheduler::PlanReply(Request& request) {
-  const StatusOr<int32_t> id = Shielded([&] { return request.task->Next(*request.session); });
-  if (!id.ok()) {
-    End(request, id.status());
+// True where tokens were chosen and their rows have a place.
+bool Scheduler::PlanReply(Request& request, int64_t most) {
+  const StatusOr<std::span<const int32_t>> ids =
+      Shielded([&] { return request.task->Next(*request.session, static_cast<size_t>(most)); });
+  if (!ids.ok()) {
+    End(request, ids.status());
     return false;
   }
-  if (*id < 0) {
+  if (ids->empty()) {
     End(request, OkStatus());
     return false;
   }
@@ -224,13 +225,13 @@ bool Scheduler::PlanReply(Request& request) {
     End(request, ContextError("context: {} tokens in use, want fewer", request.session->length()));
     return false;
   }
-  request.id = *id;
-  const Status added = AddRows(request, {&request.id, 1}, false);
+  request.replies = true;
+  const Status added = AddRows(request, *ids, false);
   if (!added.ok()) {
     End(request, added);
     return false;
   }
-  request.reading = 1;
+  request.reading = static_cast<int64_t>(ids->size());
   return true;
 }
 
@@ -268,10 +269,16 @@ void Scheduler::PlanPass() {
     request->reading = 0;
     if (request->session->length() < static_cast<int64_t>(request->ids.size())) {
       prompts.push_back(request.get());
-    } else if (PlanReply(*request)) {
-      any = true;
-      --room;
     }
+  }
+  // A row for each reply; of what is left at most half for one that has more to read.
+  int64_t replies = static_cast<int64_t>(running_.size() - prompts.size());
+  for (const RequestPtr& request : running_) {
+    if (request->session->length() < static_cast<int64_t>(request->ids.size())) continue;
+    --replies;
+    if (!PlanReply(*request, 1 + (room - replies - 1) / 2)) continue;
+    any = true;
+    room -= request->reading;
   }
   std::sort(prompts.begin(), prompts.end(),
             [this](const Request* a, const Request* b) { return Before(*a, *b); });
@@ -296,8 +303,8 @@ void Scheduler::FinishPass() {
 
 void Scheduler::FinishRows(Request& request) {
   const auto n = static_cast<int64_t>(request.ids.size());
-  if (request.id >= 0) {
-    ++counts_.reply_tokens;
+  if (request.replies) {
+    counts_.reply_tokens += request.reading;
     const StatusOr<bool> ended = Shielded([&] { return request.task->Took(); });
     if (!ended.ok() || *ended) End(request, ended.status());
     return;

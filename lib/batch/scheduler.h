@@ -29,9 +29,10 @@ class Task {
   // All that the session has read is reused.
   virtual void Began(const std::shared_ptr<Session>& /*session*/) {}
   virtual void Progress(int64_t /*done*/, int64_t /*total*/) {}  // of the prompt
-  // The next token to read; -1: the reply has ended. The session is not changed.
-  virtual StatusOr<int32_t> Next(const Session& session) = 0;
-  // It was read. True: the reply has ended with it.
+  // The next tokens to read, at most so many, which stay in place until Took; none: the reply has
+  // ended. The session is not changed.
+  virtual StatusOr<std::span<const int32_t>> Next(const Session& session, size_t most) = 0;
+  // They were read. True: the reply has ended with them.
   virtual StatusOr<bool> Took() = 0;
   virtual void Ended(const Status& status) noexcept = 0;
 
@@ -91,7 +92,7 @@ class Scheduler {
     int64_t since = 0;  // pass at which it came
     std::shared_ptr<Task> task;
     std::shared_ptr<Session> session;  // null: it waits
-    int32_t id = -1;                   // of the reply, being read
+    bool replies = false;              // its prompt is read
     int64_t reading = 0;               // rows in this pass
   };
   using RequestPtr = std::unique_ptr<Request>;
@@ -102,7 +103,7 @@ class Scheduler {
   void Admit();
   Status Open(Request& request);
   void PlanPass();
-  bool PlanReply(Request& request);
+  bool PlanReply(Request& request, int64_t most);
   static void ShareRows(std::span<Request* const> prompts, int64_t room);
   bool PlanPrompt(Request& request);
   Status AddRows(Request& request, std::span<const int32_t> ids, bool goes_on);

@@ -17,8 +17,17 @@ bool Better(const Candidate& a, const Candidate& b) {
 void Candidates::Reset(std::span<const float> logits, float max) {
   items_.reserve(logits.size());
   logits_ = logits;
+  n_vocab_ = logits.size();
   logits_max_ = max;
   listed_ = false;
+  by_value_ = false;
+}
+
+void Candidates::ResetTo(int32_t id, size_t n_vocab) {
+  items_.assign(1, {0, id, 0});
+  logits_ = {};
+  n_vocab_ = n_vocab;
+  listed_ = true;
   by_value_ = false;
 }
 

@@ -42,7 +42,10 @@ class Candidates {
   // is one of them.
   void KeepMasked(std::span<const uint32_t> mask);
 
-  size_t vocab_size() const { return logits_.size(); }
+  // One token of n_vocab, whatever its logit.
+  void ResetTo(int32_t id, size_t n_vocab);
+
+  size_t vocab_size() const { return n_vocab_; }
   double Max() const;
 
   // The candidates in their order. Whoever changes values calls ValuesChanged() afterwards.
@@ -93,6 +96,7 @@ class Candidates {
   size_t SortNext(size_t sorted, size_t end);
 
   std::span<const float> logits_;
+  size_t n_vocab_ = 0;
   float logits_max_ = 0;
   bool listed_ = false;    // items_ is the set; otherwise the set is all finite logits_
   bool by_value_ = false;  // the order of items_

@@ -235,6 +235,21 @@ StatusOr<int32_t> Sampler::Sample(std::span<const float> logits,
   weights_.reserve(logits.size());
   candidates_.Reset(logits, max);
   if (mask) candidates_.KeepMasked(*mask);
+  return SampleListed();
+}
+
+Status Sampler::SampleOnly(int32_t id, size_t n_vocab) {
+  if (id < 0 || static_cast<size_t>(id) >= n_vocab || has_custom()) {
+    return ArgumentError("sampler: only token {} of {}: not possible", id, n_vocab);
+  }
+  has_choice_ = false;
+  weights_.reserve(1);
+  candidates_.ResetTo(id, n_vocab);
+  return SampleListed().status();
+}
+
+// From the candidates that there are.
+StatusOr<int32_t> Sampler::SampleListed() {
   // Kept only where nothing fails.
   Random random = random_;
   StageState state = state_;

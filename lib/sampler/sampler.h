@@ -74,6 +74,10 @@ class Sampler {
   // ArgumentError where none of them has a finite logit.
   StatusOr<int32_t> Sample(std::span<const float> logits,
                            std::optional<std::span<const uint32_t>> mask = std::nullopt);
+  // Sample where a mask of n_vocab ids leaves this one, whose logit is finite: the same errors,
+  // random numbers and state, without the logits. Not with a custom stage, which would see the
+  // logit.
+  Status SampleOnly(int32_t id, size_t n_vocab);
 
   // Of the last Sample: the log-probability that its id had in the end, and the best of the
   // candidates that the chain had left, with theirs (as many as there are and fit; the number of
@@ -112,6 +116,7 @@ class Sampler {
 
   explicit Sampler(uint64_t seed) : random_{seed} {}
   void PutInFront(std::string_view stage);
+  StatusOr<int32_t> SampleListed();
   StageInput InputOf(const Link& link, Random* random, StageState* state) const;
   const Link* FindLink(std::string_view stage) const;
   // Where a parameter is: the index of its stage in the chain, and its own in the stage.

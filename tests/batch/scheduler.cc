@@ -31,10 +31,13 @@ class Reply final : public Task {
  public:
   explicit Reply(const Wanted& wanted) : sampler_(MakeSampler(wanted.seed)), n_(wanted.n_tokens) {}
   void Began(const std::shared_ptr<Session>& session) override { reused = session->length(); }
-  StatusOr<int32_t> Next(const Session& session) override {
-    if (ids.size() >= n_ || session.length() >= session.context()) return -1;
+  StatusOr<std::span<const int32_t>> Next(const Session& session, size_t most) override {
+    REQUIRE(most >= 1);
+    if (ids.size() >= n_ || session.length() >= session.context()) {
+      return std::span<const int32_t>();
+    }
     KRAFLA_ASSIGN_OR_RETURN(id_, sampler_->Sample(session.logits()));
-    return id_;
+    return std::span<const int32_t>(&id_, 1);
   }
   StatusOr<bool> Took() override {
     ids.push_back(id_);

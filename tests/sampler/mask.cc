@@ -41,9 +41,10 @@ TEST_CASE("a mask is as -inf in the logits") {
       std::vector<uint32_t> mask(random() % ((n + 31) / 32 + 2) + 1, 0);
       for (float& x : logits) x = static_cast<float>(random() % 1000) / 100.0F;
       if (random() % 4 == 0) logits[random() % n] = -kInf;
+      const unsigned rare = i % 2 == 0 ? 3 : 40;
       size_t allowed = 0;
       for (size_t id = 0; id < mask.size() * 32; ++id) {
-        if (random() % 3 != 0) continue;
+        if (random() % rare != 0) continue;
         mask[id / 32] |= 1u << (id % 32);
         if (id >= n) continue;
         cut[id] = logits[id];
@@ -68,6 +69,15 @@ TEST_CASE("a mask is as -inf in the logits") {
       // Back to before it, the same is drawn again.
       sampler->Rewind(before);
       REQUIRE(*sampler->Sample(logits, mask) == *expected);
+      // One that is left alone is sampled without logits, to the same state.
+      if (allowed == 1) {
+        const auto third = sampler->Clone();
+        third->Rewind(before);
+        REQUIRE(third->SampleOnly(*id, n).ok());
+        REQUIRE(third->ChosenLogProb() == sampler->ChosenLogProb());
+        REQUIRE(third->Mark().random.n == sampler->Mark().random.n);
+        REQUIRE(third->Mark().state.mirostat_mu == sampler->Mark().state.mirostat_mu);
+      }
       REQUIRE(sampler->Accept(*id).ok());
       REQUIRE(other->Accept(*id).ok());
     }
