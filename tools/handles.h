@@ -3,6 +3,7 @@
 #define KRAFLA_TOOLS_HANDLES_H_
 
 #include <krafla/krafla.h>
+#include <krafla/krafla_constraint.h>
 
 #include <memory>
 
@@ -22,6 +23,7 @@ using TokenizerPtr = std::unique_ptr<krafla_tokenizer, FreeWith<krafla_tokenizer
 using TemplatePtr = std::unique_ptr<krafla_template, FreeWith<krafla_template_free>>;
 using RenderedPtr = std::unique_ptr<krafla_rendered, FreeWith<krafla_rendered_free>>;
 using SessionPtr = std::unique_ptr<krafla_session, FreeWith<krafla_session_free>>;
+using ConstraintPtr = std::unique_ptr<krafla_constraint, FreeWith<krafla_constraint_free>>;
 using SamplerPtr = std::unique_ptr<krafla_sampler, FreeWith<krafla_sampler_free>>;
 
 // Create(&pointer, krafla_x_create, arguments...): the ABI's code; pointer is set only on success.

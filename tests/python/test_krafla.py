@@ -195,6 +195,33 @@ class Basics(unittest.TestCase):
             self.assertRaises(Enough, session.append, [1] * 50, stop)
             self.assertEqual(len(session), 0)
 
+    def test_constraints(self):
+        import json
+        schema = {"type": "object", "properties": {"n": {"type": "integer", "minimum": 1, "maximum": 9},
+                                                   "w": {"enum": ["a", "b"]}},
+                  "required": ["n", "w"], "additionalProperties": False}
+        constraint = krafla.Constraint.json_schema(self.model, schema, space="none", in_order=True)
+        self.session.append(TEXT)
+        for seed in range(4):
+            with self.session.fork() as fork:
+                sampler = krafla.Sampler(seed, temperature=1.5)
+                text = "".join(t.text for t in fork.generate(sampler, max_tokens=60, constraint=constraint))
+                self.assertEqual(fork.finish, "complete")
+                value = json.loads(text)
+                self.assertEqual(list(value), ["n", "w"])
+                self.assertIn(value["n"], range(1, 10))
+        with self.session.fork() as fork:
+            made = krafla.Constraint.choices(self.model, ["north", "south"])
+            self.assertIn("".join(t.text for t in fork.generate(constraint=made)), ("north", "south"))
+        for make, text in ((krafla.Constraint.regex, "(x"), (krafla.Constraint.grammar, "root ::= y")):
+            self.assertRaises(krafla.ArgumentError, make, self.model, text)
+        self.assertRaises(krafla.UnsupportedError, krafla.Constraint.json_schema, self.model, {"contains": {}})
+        self.assertRaises(TypeError, krafla.Constraint)
+        chat = krafla.Chat(self.model, [{"role": "user", "content": "Go."}],
+                           tools=[{"name": "go", "parameters": {"type": "object", "properties": {}}}])
+        krafla.Constraint.calls(chat, "go")
+        self.assertRaises(krafla.NotFound, krafla.Constraint.calls, chat, "fly")
+
     def test_llama(self):
         with krafla.Llama(MODEL, n_ctx=256, seed=1) as llm:
             self.assertEqual(llm.detokenize(llm.tokenize(b"In the", add_bos=False)), b"In the")
@@ -205,6 +232,13 @@ class Basics(unittest.TestCase):
             chat = llm.create_chat_completion([{"role": "user", "content": "In the"}], max_tokens=4)
             self.assertEqual(chat["choices"][0]["message"]["role"], "assistant")
             self.assertIn(chat["choices"][0]["finish_reason"], ("stop", "length"))
+            chat = llm.create_chat_completion(
+                [{"role": "user", "content": "x"}], max_tokens=40,
+                response_format={"type": "json_schema", "json_schema": {"schema": {"enum": ["yes", "no"]}}})
+            self.assertIn(chat["choices"][0]["message"]["content"], ('"yes"', '"no"'))
+            self.assertEqual(chat["choices"][0]["finish_reason"], "stop")
+            grammar = krafla.LlamaGrammar.from_string('root ::= "a" [0-9]{3}')
+            self.assertRegex(llm("x", max_tokens=9, grammar=grammar)["choices"][0]["text"], "^a[0-9]{3}$")
             self.assertEqual(len(llm.embed("In the")), self.model.info["n_embd"])
 
 

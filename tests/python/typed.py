@@ -14,6 +14,8 @@ def accepted(model: krafla.Model) -> str:
         tokens: Iterator[krafla.Token] = session.generate(krafla.Sampler(1, top_k=4), stop="x")
         text = "".join(token.text for token in tokens)
         pieces: AsyncIterator[krafla.Token] = session.agenerate()
+        constraint = krafla.Constraint.json_schema(model, {"type": "object"}, in_order=True)
+        session.generate(constraint=constraint)
         del pieces, row
         finish: str | None = session.finish
         return text + (finish or "")
@@ -22,4 +24,5 @@ def accepted(model: krafla.Model) -> str:
 def refused(model: krafla.Model) -> None:
     model.session(context="64")  # type: ignore[arg-type]
     krafla.Sampler("1")  # type: ignore[arg-type]
+    model.session().generate(constraint="{}")  # type: ignore[arg-type]
     model.session().logits = 1  # type: ignore[assignment, misc]

@@ -46,6 +46,17 @@ class Pipes(unittest.TestCase):
         counts = STATISTICS.search(result.err)
         self.assertLessEqual(int(counts[1]) + int(counts[2]), 64)
 
+    def test_constraints(self):
+        for option, text, pattern in (("--regex", "[a-z]{4}[0-9]{2}", "^[a-z]{4}[0-9]{2}$"),
+                                      ("--json-schema", '{"enum": ["yes", "no"]}', '^"(yes|no)"$'),
+                                      ("--choice", "north", "^north$")):
+            self.assertRegex(self.reply("-p", "x", "-T", "2", option, text).out.decode(), pattern)
+        for args in (["--regex", "("], ["--choice", ""], ["--json-schema", '{"contains": {}}'],
+                     ["--regex", "a", "--choice", "a"], ["--grammar-file", "/nowhere"]):
+            refused = call("ml_run", self.models["chat.mlb"], "-p", "x", *args)
+            self.assertIn(refused.code, (1, 2), refused)
+            self.assertEqual(refused.out, b"")
+
     def test_threads_and_batch_do_not_change_it(self):
         args = ["-p", "And God said " * 20, "-n", "30"]
         want = self.reply(*args, "-t", "1").out

@@ -40,6 +40,7 @@ void AddOptions(CLI::App& app, RunArgs* args) {
   AddThreads(app, &talk.model);
   AddBatch(app, &talk.model);
   AddSampler(app, &talk.sampler);
+  AddConstraint(app, &talk.constraint);
   app.add_option("--system", talk.system, "System message of the conversation")->type_name("TEXT");
   AddInteger(app, "--ctx", &talk.model.context, 1, kMaxPositions,
              "Positions of the context (default: the smaller of 4096 and the model's maximum)");

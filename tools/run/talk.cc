@@ -54,6 +54,7 @@ ExitCode Talk::Open(const TalkArgs& args) {
   if (ExitCode e = OpenModel(args.model, runtime_.get(), &model_)) return e;
   if (ExitCode e = OpenTokenizer(args.model, model_.get(), &tokenizer_)) return e;
   if (ExitCode e = SetBreakers(args.sampler, tokenizer_.get(), sampler_.get())) return e;
+  if (ExitCode e = CompileConstraint(args.constraint, tokenizer_.get(), &constraint_)) return e;
   if (ExitCode e = OpenTemplate(args)) return e;
   if (ExitCode e = CheckUtf8("--system", args.system)) return e;
   if (args.has_system && !has_template()) {
@@ -200,6 +201,7 @@ ExitCode Talk::Generate(int64_t max_tokens, Reply* reply) {
   options.on_token = OnToken;
   options.user = &stream;
   options.speculation = &speculation_;
+  options.constraint = constraint_.get();
   krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;
   const auto start = Clock::now();
   int32_t code = KRAFLA_OK;

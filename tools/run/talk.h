@@ -12,6 +12,7 @@
 
 #include "tools/handles.h"
 #include "tools/model_args.h"
+#include "tools/run/constraint_args.h"
 #include "tools/run/sampler_args.h"
 
 namespace krafla::tools {
@@ -25,6 +26,7 @@ struct TalkArgs {
   int64_t max_tokens = -1;  // of a reply; -1: to its end, 0: none
   bool lookup = false;
   std::string draft;  // path of a smaller model's .mlb
+  ConstraintArgs constraint;
 };
 
 struct Message {
@@ -74,6 +76,7 @@ class Talk {
   TokenizerPtr tokenizer_;
   TemplatePtr template_;
   SamplerPtr sampler_;
+  ConstraintPtr constraint_;
   SessionPtr session_;
   ModelPtr draft_model_;
   SessionPtr draft_;

@@ -17,19 +17,20 @@ from krafla import _krafla
 _krafla.load(os.path.dirname(__file__))
 
 from krafla._chat import CallForm, Chat, ChatEvent
+from krafla._constraint import Constraint
 from krafla._core import Model, Parameter, Plan, Sampler, Session, Stage, stages
 from krafla._errors import (ArgumentError, BudgetError, CallbackError, Cancelled, ContextFull,
                             CpuError, Error, FileAccessError, InternalError, ModelError, NotFound,
                             OutOfMemory, StateError, TemplateError, UnsupportedError)
 from krafla._krafla import Token
-from krafla.llama import Llama
+from krafla.llama import Llama, LlamaGrammar
 
 FREE_THREADED = False
 _number = _krafla.version()
 __version__ = f"{_number >> 16}.{_number >> 8 & 255}.{_number & 255}"
 isa: str = _krafla.isa()
 
-__all__ = ["ArgumentError", "BudgetError", "CallForm", "CallbackError", "Cancelled", "Chat", "ChatEvent", "ContextFull", "CpuError",
-           "Error", "FREE_THREADED", "FileAccessError", "InternalError", "Llama", "Model", "ModelError",
+__all__ = ["ArgumentError", "BudgetError", "CallForm", "CallbackError", "Cancelled", "Chat", "ChatEvent", "Constraint", "ContextFull", "CpuError",
+           "Error", "FREE_THREADED", "FileAccessError", "InternalError", "Llama", "LlamaGrammar", "Model", "ModelError",
            "NotFound", "OutOfMemory", "Parameter", "Plan", "Sampler", "Session", "Stage", "StateError",
            "TemplateError", "Token", "UnsupportedError", "isa", "stages"]

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from types import TracebackType
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,15 +15,18 @@ from krafla import _krafla
 from krafla._errors import error
 from krafla._krafla import Token
 
+if TYPE_CHECKING:
+    from krafla._constraint import Constraint
+
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int], object]
 Custom = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]], object]
 _KV = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
 _POOL = {"mean": 0, "last": 1, "first": 2}
-_FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop"}
+_FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop", 6: "complete"}
 
 
-def _choose(name: str, value: str, choices: dict[str, int]) -> int:
+def choose(name: str, value: str, choices: dict[str, int]) -> int:
     if value not in choices:
         raise ValueError(f"{name}: got {value!r}, want one of {', '.join(choices)}")
     return choices[value]
@@ -159,7 +162,7 @@ class Model:
 
     def __init__(self, path: str | os.PathLike[str], *, load: str = "auto", threads: int = 0,
                  budget: int | None = None, progress: Progress | None = None) -> None:
-        chosen = _choose("load", load, {"map": 0, "read": 1, "auto": 2})
+        chosen = choose("load", load, {"map": 0, "read": 1, "auto": 2})
         self._opened: _krafla.Model | None = _krafla.Model(os.fspath(path), chosen, threads, budget,
                                                            progress)
         self._text: _krafla.Tokenizer | None = None
@@ -210,7 +213,7 @@ class Model:
 
     def plan(self, *, context: int = 0, kv: str = "f16", batch: int = 0) -> Plan:
         """What a session of these options takes, before anything is allocated."""
-        return Plan(*self._model.plan(context, _choose("kv", kv, _KV), batch))
+        return Plan(*self._model.plan(context, choose("kv", kv, _KV), batch))
 
     def encode(self, text: str, *, special: bool = False, parse: bool = False) -> list[int]:
         """Token ids. special: with BOS and EOS as the model wants; parse: control tokens in the text
@@ -234,7 +237,7 @@ class Model:
         "f16", "f32", or quantised: "q8", "k8v4", "k6v6", "k4v4"; reserve: positions whose memory is taken now (None: all)."""
         session = Session.__new__(Session)
         session._model = self
-        session._session = _krafla.Session(self._model, context, _choose("kv", kv, _KV), reserve,
+        session._session = _krafla.Session(self._model, context, choose("kv", kv, _KV), reserve,
                                            batch)
         return session
 
@@ -279,7 +282,7 @@ class Session:
 
     def embed(self, text: str | Sequence[int], *, pool: str = "mean", normalize: bool = False) -> Floats:
         """Reads text or ids and returns their pooled hidden state [n_embd]; pool: mean, last, first."""
-        return self._session.embed(self._ids(text), _choose("pool", pool, _POOL), normalize)
+        return self._session.embed(self._ids(text), choose("pool", pool, _POOL), normalize)
 
     @property
     def logits(self) -> Floats:
@@ -311,22 +314,24 @@ class Session:
 
     def _begin(self, sampler: Sampler | None, max_tokens: int, stop: str | Sequence[str],
                end_ids: Sequence[int], ignore_end: bool, logprobs: bool, top: int,
-               draft: Session | Literal["lookup"] | None) -> None:
+               draft: Session | Literal["lookup"] | None, constraint: Constraint | None) -> None:
         stops = [stop] if isinstance(stop, str) else list(stop)
         self._session.begin_generate((sampler or Sampler())._sampler, max_tokens,
                                      [text for text in stops if text], list(end_ids), ignore_end,
                                      logprobs, top, draft == "lookup",
-                                     draft._session if isinstance(draft, Session) else None)
+                                     draft._session if isinstance(draft, Session) else None,
+                                     None if constraint is None else constraint._constraint)
 
     def generate(self, sampler: Sampler | None = None, *, max_tokens: int = 0,
                  stop: str | Sequence[str] = (), end_ids: Sequence[int] = (),
                  ignore_end: bool = False, logprobs: bool = False, top: int = 0,
-                 draft: Session | Literal["lookup"] | None = None) -> Iterator[Token]:
+                 draft: Session | Literal["lookup"] | None = None,
+                 constraint: Constraint | None = None) -> Iterator[Token]:
         """Yields the reply's tokens as they come; greedy without a sampler. Leaving the loop ends the
         generation; the session then has read the tokens that were given out. stop: texts that end it and are never given out; top:
         that many alternatives in Token.top (of the model) and Token.chain_top (behind the sampler's chain). ``finish`` tells how it ended. draft: guess tokens from the
-        text so far ("lookup") or with a session of a smaller model; that changes the time, never a token."""
-        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft)
+        text so far ("lookup") or with a session of a smaller model; that changes the time, never a token. constraint: what the reply must be."""
+        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft, constraint)
         try:
             while self._session.generating():
                 token = self._session.next()
@@ -339,9 +344,10 @@ class Session:
     async def agenerate(self, sampler: Sampler | None = None, *, max_tokens: int = 0,
                         stop: str | Sequence[str] = (), end_ids: Sequence[int] = (),
                         ignore_end: bool = False, logprobs: bool = False, top: int = 0,
-                        draft: Session | Literal["lookup"] | None = None) -> AsyncIterator[Token]:
+                        draft: Session | Literal["lookup"] | None = None,
+                        constraint: Constraint | None = None) -> AsyncIterator[Token]:
         """The same for ``async for``: the event loop goes on while a thread computes."""
-        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft)
+        self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft, constraint)
         loop = asyncio.get_running_loop()
         try:
             while self._session.generating():
@@ -360,7 +366,8 @@ class Session:
 
     @property
     def finish(self) -> str | None:
-        """How the last generation ended: "end", "length", "context", "stop", or None."""
+        """How the last generation ended: "end", "length", "context", "stop", "complete" (a
+        constraint left nothing to add), or None."""
         return _FINISH[self._session.finish()[0]]
 
     def fork(self) -> Session:

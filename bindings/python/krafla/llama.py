@@ -6,9 +6,30 @@ import uuid
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from krafla._constraint import Constraint
 from krafla._core import Model, Sampler, Session
 
-_FINISH = {"end": "stop", "stop": "stop", "length": "length", "context": "length", None: None}
+_FINISH = {"end": "stop", "stop": "stop", "complete": "stop", "length": "length", "context": "length", None: None}
+
+
+class LlamaGrammar:
+    """A grammar or a JSON schema, not compiled yet."""
+
+    def __init__(self, text: str, schema: bool) -> None:
+        self._text, self._schema = text, schema
+
+    @classmethod
+    def from_string(cls, grammar: str, verbose: bool = False) -> LlamaGrammar:
+        return cls(grammar, False)
+
+    @classmethod
+    def from_json_schema(cls, json_schema: str, verbose: bool = False) -> LlamaGrammar:
+        return cls(json_schema, True)
+
+    def _compile(self, model: Model) -> Constraint:
+        if self._schema:
+            return Constraint.json_schema(model, self._text)
+        return Constraint.grammar(model, self._text)
 
 
 class Llama:
@@ -56,13 +77,30 @@ class Llama:
                        top_p=top_p, min_p=min_p, repeat=repeat_penalty, frequency=frequency_penalty,
                        presence=presence_penalty)
 
+    def _constraint(self, response_format: dict[str, Any] | None,
+                    grammar: LlamaGrammar | None) -> Constraint | None:
+        """OpenAI's response_format (json_schema, or json_object with an optional schema) or a grammar."""
+        kind = "text" if response_format is None else response_format.get("type", "text")
+        if grammar is not None and kind != "text":
+            raise ValueError("got response_format and grammar, want one of them")
+        if grammar is not None:
+            return grammar._compile(self._model)
+        if response_format is None or kind == "text":
+            return None
+        if kind == "json_schema":
+            return Constraint.json_schema(self._model, response_format["json_schema"]["schema"])
+        if kind == "json_object":
+            return Constraint.json_schema(self._model, response_format.get("schema", {"type": "object"}))
+        raise ValueError(f"response_format: got {kind!r}, want text, json_object or json_schema")
+
     def _pieces(self, ids: list[int], sampler: Sampler, max_tokens: int | None,
-                stop: str | Sequence[str] | None) -> Iterator[str]:
+                stop: str | Sequence[str] | None, constraint: Constraint | None) -> Iterator[str]:
         self._session.edit(ids)
         limit = 0 if max_tokens is None or max_tokens < 0 else max_tokens
         if max_tokens == 0:
             return
-        for token in self._session.generate(sampler, max_tokens=limit, stop=stop or ()):
+        for token in self._session.generate(sampler, max_tokens=limit, stop=stop or (),
+                                            constraint=constraint):
             yield token.text
 
     def create_completion(self, prompt: str | Sequence[int], *, max_tokens: int | None = 16,
@@ -70,23 +108,25 @@ class Llama:
                           min_p: float = 0.05, repeat_penalty: float = 1.0, frequency_penalty: float = 0.0,
                           presence_penalty: float = 0.0, stop: str | Sequence[str] | None = None,
                           seed: int | None = None, echo: bool = False,
+                          grammar: LlamaGrammar | None = None,
                           stream: bool = False) -> dict[str, Any] | Iterator[dict[str, Any]]:
         ids = self._model.encode(prompt, special=True) if isinstance(prompt, str) else list(prompt)
         sampler = self._sampler(temperature, top_k, top_p, min_p, repeat_penalty, frequency_penalty,
                                 presence_penalty, seed)
+        constraint = self._constraint(None, grammar)
         head = self._head("cmpl", "text_completion")
 
         def choice(text: str, finish: str | None) -> dict[str, Any]:
             return {"text": text, "index": 0, "logprobs": None, "finish_reason": finish}
 
         def chunks() -> Iterator[dict[str, Any]]:
-            for text in self._pieces(ids, sampler, max_tokens, stop):
+            for text in self._pieces(ids, sampler, max_tokens, stop, constraint):
                 yield {**head, "choices": [choice(text, None)]}
             yield {**head, "choices": [choice("", _FINISH[self._session.finish])]}
 
         if stream:
             return chunks()
-        text = "".join(self._pieces(ids, sampler, max_tokens, stop))
+        text = "".join(self._pieces(ids, sampler, max_tokens, stop, constraint))
         if echo and isinstance(prompt, str):
             text = prompt + text
         return {**head, "choices": [choice(text, _FINISH[self._session.finish])],
@@ -100,8 +140,11 @@ class Llama:
                                frequency_penalty: float = 0.0, presence_penalty: float = 0.0,
                                stop: str | Sequence[str] | None = None, seed: int | None = None,
                                tools: Sequence[dict[str, Any]] | None = None,
+                               response_format: dict[str, Any] | None = None,
+                               grammar: LlamaGrammar | None = None,
                                stream: bool = False) -> dict[str, Any] | Iterator[dict[str, Any]]:
         more: dict[str, Any] = {} if tools is None else {"tools": list(tools)}
+        constraint = self._constraint(response_format, grammar)
         ids = self._model.chat(messages, **more)
         sampler = self._sampler(temperature, top_k, top_p, min_p, repeat_penalty, frequency_penalty,
                                 presence_penalty, seed)
@@ -113,14 +156,14 @@ class Llama:
                 return {**head, "choices": [{"index": 0, "delta": delta, "finish_reason": finish}]}
 
             yield chunk({"role": "assistant"}, None)
-            for text in self._pieces(ids, sampler, max_tokens, stop):
+            for text in self._pieces(ids, sampler, max_tokens, stop, constraint):
                 if text:
                     yield chunk({"content": text}, None)
             yield chunk({}, _FINISH[self._session.finish])
 
         if stream:
             return chunks()
-        text = "".join(self._pieces(ids, sampler, max_tokens, stop))
+        text = "".join(self._pieces(ids, sampler, max_tokens, stop, constraint))
         message = {"role": "assistant", "content": text}
         return {**self._head("chatcmpl", "chat.completion"),
                 "choices": [{"index": 0, "message": message, "finish_reason": _FINISH[self._session.finish]}],

@@ -14,6 +14,7 @@ namespace krafla_python {
 namespace py = pybind11;
 
 void BindChat(py::module_& module);
+void BindConstraint(py::module_& module);
 void BindErrors(py::module_& module);
 void BindModel(py::module_& module);
 void BindSampler(py::module_& module);

@@ -31,6 +31,7 @@ PYBIND11_MODULE(_krafla, module) {
   krafla_python::BindModel(module);
   krafla_python::BindSampler(module);
   krafla_python::BindChat(module);
+  krafla_python::BindConstraint(module);
   krafla_python::BindSession(module);
   module.def("isa", [] { return std::string(krafla_isa()); });
   module.def("version", [] { return krafla_version(); });

@@ -125,7 +125,8 @@ class PySession {
 
   void BeginGenerate(const std::shared_ptr<PySampler>& sampler, int64_t max_tokens,
                      const std::vector<std::string>& stops, const std::vector<int32_t>& end_ids,
-                     bool ignore_end, bool logprobs, int32_t n_top, bool lookup, PySession* draft) {
+                     bool ignore_end, bool logprobs, int32_t n_top, bool lookup, PySession* draft,
+                     const krafla::Constraint* constraint) {
     krafla_speculation speculation = KRAFLA_SPECULATION_INIT;
     if (lookup) speculation.kind = KRAFLA_SPECULATE_LOOKUP;
     if (draft != nullptr) {
@@ -144,6 +145,7 @@ class PySession {
     options.logprobs = logprobs || n_top > 0 ? 1 : 0;
     options.n_top = n_top;
     options.speculation = &speculation;
+    if (constraint != nullptr) options.constraint = constraint->get();
     options.user = this;
     options.on_token = [](void* user, const krafla_token* token) {
       return static_cast<PySession*>(user)->OnToken(*token);
