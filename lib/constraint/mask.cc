@@ -19,13 +19,13 @@ bool Walker::Mask(ConfigId config, std::span<uint32_t> bits) {
     if (run != kEndlessRun && Vocabulary::kPlainLengths[bucket] > run) break;
   }
   if (bucket > 0) {
-    const std::span<const uint32_t> plain = vocabulary_.plain_mask(bucket - 1);
+    const std::span<const uint32_t> plain = vocabulary_->plain_mask(bucket - 1);
     std::copy(plain.begin(), plain.end(), bits.begin());
   }
   for (; bucket < Vocabulary::kPlainLengths.size(); ++bucket) {
-    if (!Walk(vocabulary_.plain(bucket), config, true, bits)) return false;
+    if (!Walk(vocabulary_->plain(bucket), config, true, bits)) return false;
   }
-  if (!Walk(vocabulary_.other(), config, false, bits)) return false;
+  if (!Walk(vocabulary_->other(), config, false, bits)) return false;
   if (bytes() < kMaxBytes) {
     masks_.emplace_back(bits.begin(), bits.end());
     configs_[config].mask = static_cast<uint32_t>(masks_.size() - 1);

@@ -10,7 +10,7 @@ namespace krafla {
 
 Walker::Walker(const Automaton* automaton, const Vocabulary* vocabulary)
     : automaton_(*automaton),
-      vocabulary_(*vocabulary),
+      vocabulary_(vocabulary),
       n_classes_(automaton->n_classes()),
       configs_(1),
       table_(n_classes_, kDead),
@@ -21,7 +21,7 @@ Walker::Walker(const Automaton* automaton, const Vocabulary* vocabulary)
 size_t Walker::bytes() const {
   return frames_.bytes() + configs_.size() * sizeof(Config) + threads_.size() * sizeof(Thread) +
          table_.size() * sizeof(ConfigId) + slots_.size() * 4 +
-         masks_.size() * vocabulary_.mask_words() * 4;
+         (masks_.empty() ? 0 : masks_.size() * masks_[0].size() * 4);
 }
 
 ConfigId Walker::Start() {

@@ -25,6 +25,7 @@ class Walker {
   static constexpr ConfigId kTooLarge = 0xFFFFFFFE;  // no configuration: a limit was met
   static constexpr size_t kMaxBytes = 48u << 20;
 
+  // Without a vocabulary (null) there are no masks.
   Walker(const Automaton* automaton, const Vocabulary* vocabulary);
 
   ConfigId Start();
@@ -93,7 +94,7 @@ class Walker {
   ConfigId Through(ConfigId config, uint8_t first, uint8_t last);
 
   const Automaton& automaton_;
-  const Vocabulary& vocabulary_;
+  const Vocabulary* vocabulary_;
   const size_t n_classes_;
   Frames frames_;
   std::vector<Config> configs_;

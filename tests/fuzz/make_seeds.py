@@ -139,6 +139,23 @@ def main():
                        'to=functions.add <|constrain|>json<|message|>{"a": 1}<|call|>',
             "plain": "Hello {world} [1] <b>"}.items():
         put("reply", name, reply)
+    # The first byte says what it is and with which options.
+    node = '{"type":"object","properties":{"v":{"const":1},"next":{"anyOf":[{"$ref":"#/$defs/n"},{"type":"null"}]}},'
+    for name, kind, text in (
+            ("choices", 0, "north\nsouth\n\nwait é"),
+            ("regex", 1, r"^(ab|[^c-e\d]){2,5}\w+?(?:x|\u{1F600}){0,3}\x41$"),
+            ("regex_json", 1, r'"([^"\\]|\\["\\/bfnrt])*"'),
+            ("gbnf", 2, 'root ::= "[" ws (item ("," ws item){0,40})? "]" # list\n'
+                        'item ::= [0-9]+ | root | "\\"" [^"\\\\]{0,9} "\\""\nws ::= [ \\n]?\n'),
+            ("gbnf_recursive", 2, 'root ::= e\ne ::= t ("+" t)*\nt ::= [0-9]+ | "(" e ")"\n'),
+            ("schema_object", 3, '{"type":"object","properties":{"a":{"type":"integer","minimum":-5,"maximum":300},"b":{'
+                                 '"type":"array","items":{"enum":["x",1,null]},"minItems":1,"maxItems":3,"uniqueItems":true}},'
+                                 '"required":["a"],"additionalProperties":{"type":"boolean"}}'),
+            ("schema_ref", 7, '{"$defs":{"n":' + node + '"required":["v"],"additionalProperties":false}},"$ref":"#/$defs/n"}'),
+            ("schema_string", 15, '{"type":"string","pattern":"^[A-Z]{2}-[0-9]+$","minLength":4,"maxLength":9}'),
+            ("schema_combine", 27, '{"oneOf":[{"type":"integer","multipleOf":2},{"type":"string","format":"date"}],'
+                                   '"not":{"const":4},"if":{"type":"string"},"then":{"minLength":3}}')):
+        put("constraint", name, bytes([kind]) + text.encode())
     put("utf8", "mixed", "aé日😀".encode() + b"\xff\xe2\x82\xf0\x9f\xed\xa0\x80\xc0\x80")
     put("utf8", "plain", "plain text")
 
