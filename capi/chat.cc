@@ -2,8 +2,10 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
+#include <tuple>
 #include <utility>
 
+#include "capi/chat_calls.h"
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
@@ -95,6 +97,7 @@ struct krafla_chat {
   Conversation conversation;
   std::shared_ptr<const void> owner;  // of the tokenizer's bytes
   std::shared_ptr<const Tokenizer> tokenizer;
+  std::shared_ptr<capi::SharedVocabulary> vocabulary;
   std::vector<TrustedVariable> variables;
   krafla_chat_options options = KRAFLA_CHAT_OPTIONS_INIT;
   std::unique_ptr<Reply> reply;
@@ -108,6 +111,7 @@ namespace {
 
 Status Make(krafla_chat** out, std::shared_ptr<const void> owner,
             std::shared_ptr<const Tokenizer> tokenizer,
+            std::shared_ptr<capi::SharedVocabulary> vocabulary,
             std::shared_ptr<const ChatTemplate> chat_template, std::string_view source,
             const krafla_chat_options* options) {
   krafla_chat_options given;
@@ -122,6 +126,7 @@ Status Make(krafla_chat** out, std::shared_ptr<const void> owner,
   KRAFLA_ASSIGN_OR_RETURN(made->variables, capi::HostVariables(*tokenizer));
   made->owner = std::move(owner);
   made->tokenizer = std::move(tokenizer);
+  made->vocabulary = std::move(vocabulary);
   made->options = given;
   *out = made.release();
   return OkStatus();
@@ -173,6 +178,31 @@ Status Fit(const krafla_chat& chat, int64_t context, Conversation* conversation,
 
 }  // namespace
 
+namespace krafla::capi {
+
+StatusOr<ChatCalls> CallsOf(krafla_chat* chat, std::string_view tool) {
+  Busy busy(chat->busy);
+  KRAFLA_RETURN_IF_ERROR(busy.status());
+  ChatCalls calls;
+  KRAFLA_ASSIGN_OR_RETURN(calls.schema, chat->conversation.CallSchema(tool));
+  const chat::ReplyFormat& format = chat->conversation.format();
+  calls.form = format.form;
+  std::tie(calls.begin, calls.end) = chat->conversation.CallMarkers();
+  if (format.thinks) {
+    KRAFLA_ASSIGN_OR_RETURN(const auto runs, chat->conversation.Render(chat->variables));
+    const bool trusted = !runs.empty() && runs.back().trusted;
+    const std::string_view end = Trimmed(trusted ? runs.back().text : std::string_view());
+    calls.may_think = !end.ends_with("</think>");
+    calls.thinks = end.ends_with("<think>");
+  }
+  calls.owner = chat->owner;
+  calls.tokenizer = chat->tokenizer;
+  calls.vocabulary = chat->vocabulary;
+  return calls;
+}
+
+}  // namespace krafla::capi
+
 extern "C" {
 
 int32_t krafla_chat_from_model(krafla_chat** out, const krafla_model* model,
@@ -184,7 +214,8 @@ int32_t krafla_chat_from_model(krafla_chat** out, const krafla_model* model,
     const std::string_view source = model->shared->model->chat_template();
     if (source.empty()) return NotFoundError("chat: the model carries no template");
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ChatTemplate> parsed, ChatTemplate::Parse(source));
-    return Make(out, model->shared, std::move(tokenizer), std::move(parsed), source, options);
+    return Make(out, model->shared, std::move(tokenizer), model->shared->vocabulary,
+                std::move(parsed), source, options);
   });
 }
 
@@ -194,13 +225,14 @@ int32_t krafla_chat_create(krafla_chat** out, const krafla_tokenizer* tokenizer,
     KRAFLA_CHECK_POINTER(out);
     KRAFLA_CHECK_POINTER(tokenizer);
     if (tmpl != nullptr) {
-      return Make(out, tokenizer->owner, tokenizer->tokenizer, tmpl->chat_template, tmpl->source,
-                  options);
+      return Make(out, tokenizer->owner, tokenizer->tokenizer, tokenizer->vocabulary,
+                  tmpl->chat_template, tmpl->source, options);
     }
     const std::string_view source = tokenizer->template_source;
     if (source.empty()) return NotFoundError("chat: the tokenizer's file carries no template");
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ChatTemplate> parsed, ChatTemplate::Parse(source));
-    return Make(out, tokenizer->owner, tokenizer->tokenizer, std::move(parsed), source, options);
+    return Make(out, tokenizer->owner, tokenizer->tokenizer, tokenizer->vocabulary,
+                std::move(parsed), source, options);
   });
 }
 

@@ -1,10 +1,11 @@
 // krafla_constraint_*: compiled constraints, and places in them for hosts that sample by
 // themselves.
+#include "capi/chat_calls.h"
 #include "capi/constrained.h"
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "lib/constraint/schema.h"
+#include "lib/constraint/calls.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
 using capi::Busy;
@@ -73,6 +74,52 @@ StatusOr<Grammar> ReadGrammar(int32_t kind, std::span<const std::string_view> te
   return ReadJsonSchema(texts[0], schema);
 }
 
+// What stands between two calls of one reply; "" where the form has but one.
+std::string_view Between(chat::CallForm form) {
+  switch (form) {
+    case chat::CallForm::kTagged:
+      return "\n</tool_call>\n<tool_call>\n";
+    case chat::CallForm::kMistral:
+      return ", ";
+    case chat::CallForm::kLlama:
+      return "; ";
+    default:
+      return "";
+  }
+}
+
+StatusOr<CallsSource> ToCallsSource(const capi::ChatCalls& calls,
+                                    const krafla_calls_options& given) {
+  CallsSource source;
+  source.begin = calls.begin;
+  source.end = calls.end;
+  source.schema = calls.schema;
+  source.reasoning = calls.thinks      ? CallsSource::kBegun
+                     : calls.may_think ? CallsSource::kMay
+                                       : CallsSource::kNone;
+  if (given.parallel != 0) source.between = Between(calls.form);
+  if (calls.form == chat::CallForm::kHarmony) {
+    return UnsupportedError("calls: the form harmony is not constrained");
+  }
+  if (given.choice == KRAFLA_CALLS_REQUIRED) return source;
+  if (given.choice != KRAFLA_CALLS_AUTO) {
+    return ArgumentError("krafla_calls_options: choice: got {}, want KRAFLA_CALLS_*", given.choice);
+  }
+  switch (calls.form) {
+    case chat::CallForm::kTagged:
+      source.no_call = "<tool_call>";
+      source.text_before = true;
+      break;
+    case chat::CallForm::kMistral:
+      source.no_call = "\\[TOOL_CALLS\\]";
+      source.text_before = true;
+      break;
+    default:  // a call is what the reply begins with
+      source.no_call = "^\\s*(\\{|\\[\\s*\\{|```(json|tool))";
+  }
+  return source;
+}
+
 template <typename Function>
 int32_t With(const krafla_constraint_state* state, Function function) {
   return Guard([&]() -> Status {
@@ -102,6 +149,32 @@ int32_t krafla_constraint_compile(krafla_constraint** out, const krafla_tokenize
     KRAFLA_ASSIGN_OR_RETURN(auto constraint,
                             Constraint::Create(grammar, std::move(vocabulary), max_nodes));
     *out = new krafla_constraint{tokenizer->owner, std::move(constraint)};
+    return OkStatus();
+  });
+}
+
+int32_t krafla_constraint_compile_calls(krafla_constraint** out, krafla_chat* chat,
+                                        const char* tool, size_t length,
+                                        const krafla_calls_options* calls,
+                                        const krafla_constraint_options* options) {
+  return Guard([&]() -> Status {
+    KRAFLA_CHECK_POINTER(out);
+    KRAFLA_CHECK_POINTER(chat);
+    KRAFLA_ASSIGN_OR_RETURN(const auto name, capi::ReadString(tool, length, "tool"));
+    krafla_calls_options wanted;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(calls, "krafla_calls_options", &wanted));
+    krafla_constraint_options given;
+    KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_constraint_options", &given));
+    KRAFLA_ASSIGN_OR_RETURN(const uint32_t max_nodes, MaxNodes(given));
+    KRAFLA_ASSIGN_OR_RETURN(SchemaOptions schema, ToSchemaOptions(given));
+    schema.in_order = true;  // a call streams once its name is known
+    KRAFLA_ASSIGN_OR_RETURN(const capi::ChatCalls form, capi::CallsOf(chat, name));
+    KRAFLA_ASSIGN_OR_RETURN(const CallsSource source, ToCallsSource(form, wanted));
+    KRAFLA_ASSIGN_OR_RETURN(const Grammar grammar, ReadCalls(source, schema, *form.tokenizer));
+    KRAFLA_ASSIGN_OR_RETURN(auto vocabulary, form.vocabulary->Get(form.tokenizer));
+    KRAFLA_ASSIGN_OR_RETURN(auto constraint,
+                            Constraint::Create(grammar, std::move(vocabulary), max_nodes));
+    *out = new krafla_constraint{form.owner, std::move(constraint)};
     return OkStatus();
   });
 }

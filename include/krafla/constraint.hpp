@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "krafla/chat.hpp"
 #include "krafla/krafla_constraint.h"
 #include "krafla/sampler.hpp"
 #include "krafla/tokenizer.hpp"
@@ -37,6 +38,15 @@ class Constraint {
   static Constraint JsonSchema(const Tokenizer& tokenizer, std::string_view schema,
                                const Options& options = KRAFLA_CONSTRAINT_OPTIONS_INIT) {
     return Compile(tokenizer, KRAFLA_CONSTRAINT_JSON_SCHEMA, schema, options);
+  }
+  // Calls of the chat's tools, of the named one or ("") any.
+  static Constraint Calls(Chat& chat, std::string_view tool = {},
+                          const krafla_calls_options& calls = KRAFLA_CALLS_OPTIONS_INIT,
+                          const Options& options = KRAFLA_CONSTRAINT_OPTIONS_INIT) {
+    krafla_constraint* handle = nullptr;
+    Check(krafla_constraint_compile_calls(&handle, chat.get(), tool.data(), tool.size(), &calls,
+                                          &options));
+    return Constraint(handle);
   }
   krafla_constraint* get() const noexcept { return handle_.get(); }
 

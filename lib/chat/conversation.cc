@@ -306,6 +306,18 @@ chat::ReplyParser Conversation::Parser(std::string_view prompt_end) const {
   return {format_, has_tools() ? &tool_names_ : nullptr, prompt_end, n_calls_};
 }
 
+// References of a tool's schema (#/$defs/...) are to that schema, wherever it stands.
+static std::string AsResource(std::string_view tool, const std::string& schema) {
+  const size_t brace = schema.find('{');
+  if (schema.find("\"$ref\"") == std::string::npos || brace == std::string::npos ||
+      schema.find("\"$id\"") != std::string::npos) {
+    return schema;
+  }
+  std::string id;
+  chat::AppendJsonString("urn:krafla:tool:" + std::string(tool), &id);
+  return schema.substr(0, brace + 1) + "\"$id\":" + id + "," + schema.substr(brace + 1);
+}
+
 StatusOr<std::string> Conversation::CallSchema(std::string_view wanted) const {
   const char* arguments = format_.form == chat::CallForm::kLlama ? "parameters" : "arguments";
   std::string any;
@@ -314,7 +326,7 @@ StatusOr<std::string> Conversation::CallSchema(std::string_view wanted) const {
     any += any.empty() ? "" : ",";
     any += "{\"type\":\"object\",\"properties\":{\"name\":{\"const\":";
     chat::AppendJsonString(tool.name, &any);
-    any += "},\"" + std::string(arguments) + "\":" + tool.parameters +
+    any += "},\"" + std::string(arguments) + "\":" + AsResource(tool.name, tool.parameters) +
            "},\"required\":[\"name\",\"" + arguments + "\"],\"additionalProperties\":false}";
   }
   if (any.empty() && !wanted.empty()) return NotFoundError("tools: there is none named {}", wanted);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/constraint/special_bytes.h"
 
 namespace krafla {
 namespace {
@@ -86,13 +87,28 @@ Status ConstraintState::Mask(std::span<uint32_t> bits) {
 Status ConstraintState::Accept(int32_t id) {
   const Tokenizer& tokenizer = constraint_->vocabulary().tokenizer();
   KRAFLA_ASSIGN_OR_RETURN(const std::string_view bytes, tokenizer.TokenBytes(id));
-  if (bytes.empty() || tokenizer.IsSpecial(id)) {
+  const bool special = tokenizer.IsSpecial(id);
+  if (bytes.empty() && !special) {
     return ArgumentError("constraint: token {} stands for no text", id);
   }
-  return AcceptText(bytes);
+  if (!special) return AcceptText(bytes);
+  KRAFLA_ASSIGN_OR_RETURN(const size_t went, AcceptBytes(SpecialBytes(id)));
+  if (went == kSpecialBytes) return OkStatus();
+  return ArgumentError("constraint: special token {} cannot follow", id);
 }
 
 Status ConstraintState::AcceptText(std::string_view text) {
+  size_t possible = text.find(kSpecialLead);
+  if (possible == std::string_view::npos) {
+    KRAFLA_ASSIGN_OR_RETURN(possible, AcceptBytes(text));
+    if (possible == text.size()) return OkStatus();
+  }
+  return ArgumentError("constraint: byte {} of \"{}\" cannot follow", possible,
+                       ReplaceInvalidUtf8(text.substr(0, 64)));
+}
+
+// How many of the bytes can follow; all of them, or the state stays.
+StatusOr<size_t> ConstraintState::AcceptBytes(std::string_view text) {
   size_t at = 0;
   bool possible = true;
   KRAFLA_RETURN_IF_ERROR(Use([&](Walker& walker) {
@@ -105,9 +121,7 @@ Status ConstraintState::AcceptText(std::string_view text) {
     if (possible) Become(config);
     return true;
   }));
-  if (possible) return OkStatus();
-  return ArgumentError("constraint: byte {} of \"{}\" cannot follow", at - 1,
-                       ReplaceInvalidUtf8(text.substr(0, 64)));
+  return possible ? text.size() : at - 1;
 }
 
 Status ConstraintState::ForcedText(std::string* text) {
@@ -131,7 +145,13 @@ Status ConstraintState::ForcedText(std::string* text) {
 Status ConstraintState::ForcedTokens(std::vector<int32_t>* ids) {
   std::string text;
   KRAFLA_RETURN_IF_ERROR(ForcedText(&text));
-  text.resize(text.size() - IncompleteUtf8Suffix(text));
+  if (text.size() >= kSpecialBytes && text[0] == kSpecialLead) {
+    ids->assign(1, SpecialId(text));
+    return OkStatus();
+  }
+  const size_t special = text.find(kSpecialLead);
+  const bool before_special = special != std::string::npos;  // which joins with no text
+  text.resize(before_special ? special : text.size() - IncompleteUtf8Suffix(text));
   std::vector<int32_t> tokens;
   if (!text.empty() && ValidUtf8Prefix(text) == text.size()) {
     const Tokenizer& tokenizer = constraint_->vocabulary().tokenizer();
@@ -150,7 +170,7 @@ Status ConstraintState::ForcedTokens(std::vector<int32_t>* ids) {
     ConstraintState after = *this;
     if (!tokens.empty()) {
       KRAFLA_RETURN_IF_ERROR(after.AcceptText(text));
-      if (after.open_) tokens.pop_back();
+      if (after.open_ && !before_special) tokens.pop_back();
     }
   }
   ids->swap(tokens);

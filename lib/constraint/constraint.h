@@ -51,23 +51,27 @@ class ConstraintState {
 
   const Constraint& constraint() const { return *constraint_; }
 
-  // Bit id % 32 of word id / 32: the token's bytes can follow. Special tokens never can; whether
-  // the text may end is complete()'s matter. `bits` has vocabulary().mask_words().
+  // Bit id % 32 of word id / 32: the token can follow. Special tokens never match text, they follow
+  // where a grammar of our own asks for them (calls.h); whether the text may end is complete()'s
+  // matter. `bits` has vocabulary().mask_words().
   Status Mask(std::span<uint32_t> bits);
   bool complete() const { return complete_; }  // the text so far is a whole one
   bool open() const { return open_; }          // something can follow
   // ArgumentError where the token or the text cannot follow.
   Status Accept(int32_t id);
-  Status AcceptText(std::string_view text);
+  Status AcceptText(std::string_view text);  // a part of UTF-8
 
-  // The bytes that must follow, up to where there is a choice or the text may end.
+  // The bytes that must follow, special tokens' included, up to where there is a choice or the text
+  // may end.
   Status ForcedText(std::string* text);
-  // The tokens of the forced text, as the tokenizer makes them of it. The last one is left out
-  // where more text follows, since it may be written as the beginning of a longer token.
+  // The tokens of the forced text, as the tokenizer makes them of it, up to a special token or one
+  // such. The last one is left out where more text follows, since it may be written as the
+  // beginning of a longer token.
   Status ForcedTokens(std::vector<int32_t>* ids);
 
  private:
   ConstraintState() = default;
+  StatusOr<size_t> AcceptBytes(std::string_view bytes);
   template <typename Function>
   Status Use(Function function);
   void Become(ConfigId config);

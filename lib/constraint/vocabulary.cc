@@ -2,9 +2,11 @@
 #include "lib/constraint/vocabulary.h"
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "lib/base/utf8.h"
+#include "lib/constraint/special_bytes.h"
 
 namespace krafla {
 namespace {
@@ -24,6 +26,12 @@ uint32_t PlainLength(std::string_view text) {
     n += (byte & 0xC0) != 0x80 ? 1 : 0;
   }
   return n;
+}
+
+// Bytes that no UTF-8 has stand for special tokens.
+bool MayBeText(std::string_view bytes) {
+  return std::none_of(bytes.begin(), bytes.end(),
+                      [](char c) { return static_cast<uint8_t>(c) >= 0xF8; });
 }
 
 void Close(TokenTrie* trie, std::vector<uint32_t>* path, size_t depth) {
@@ -67,10 +75,17 @@ StatusOr<std::shared_ptr<const Vocabulary>> Vocabulary::Create(
   std::shared_ptr<Vocabulary> out(new Vocabulary());
   out->tokenizer_ = std::move(tokenizer);
   std::vector<Entry> other;
+  std::deque<std::string> specials;
   std::array<std::vector<Entry>, kPlainLengths.size()> plain;
   for (int32_t id = 0; id < out->tokenizer_->vocab_size(); ++id) {
     const auto bytes = out->tokenizer_->TokenBytes(id);
-    if (!bytes.ok() || bytes->empty() || out->tokenizer_->IsSpecial(id)) continue;
+    if (!bytes.ok()) continue;
+    if (out->tokenizer_->IsSpecial(id)) {
+      specials.push_back(SpecialBytes(id));
+      other.push_back({specials.back(), id});
+      continue;
+    }
+    if (bytes->empty() || !MayBeText(*bytes)) continue;
     const uint32_t length = PlainLength(*bytes);
     if (length == 0) {
       other.push_back({*bytes, id});

@@ -37,7 +37,8 @@ class Vocabulary {
   // The longest run of characters that a bucket of plain tokens may have; the last has the rest.
   static constexpr std::array<uint32_t, 5> kPlainLengths = {2, 4, 8, 16, 0xFFFFFFFF};
 
-  // The tokenizer must live as long as this. Special tokens, and tokens without bytes, are no text.
+  // The tokenizer must live as long as this. Special tokens are no text (special_bytes.h), and
+  // tokens without bytes are left out.
   static StatusOr<std::shared_ptr<const Vocabulary>> Create(
       std::shared_ptr<const Tokenizer> tokenizer);
 

@@ -55,6 +55,7 @@ CHECK(generate_user, offsetof(krafla_generate_options, user) == 56);
 CHECK(generate_size, sizeof(krafla_generate_options) == 104);
 CHECK(generate_constraint, offsetof(krafla_generate_options, constraint) == 96);
 CHECK(constraint_options_size, sizeof(krafla_constraint_options) == 32);
+CHECK(calls_options_size, sizeof(krafla_calls_options) == 16);
 CHECK(constraint_state_info_size, sizeof(krafla_constraint_state_info) == 16);
 CHECK(result_size, sizeof(krafla_generate_result) == 48);
 #endif
@@ -113,6 +114,8 @@ CHECK(KRAFLA_CONSTRAINT_JSON_SCHEMA, KRAFLA_CONSTRAINT_JSON_SCHEMA == 4);
 CHECK(KRAFLA_JSON_SPACE_FLEXIBLE, KRAFLA_JSON_SPACE_FLEXIBLE == 0);
 CHECK(KRAFLA_JSON_SPACE_NONE, KRAFLA_JSON_SPACE_NONE == 1);
 CHECK(KRAFLA_JSON_SPACE_PYTHON, KRAFLA_JSON_SPACE_PYTHON == 2);
+CHECK(KRAFLA_CALLS_REQUIRED, KRAFLA_CALLS_REQUIRED == 0);
+CHECK(KRAFLA_CALLS_AUTO, KRAFLA_CALLS_AUTO == 1);
 CHECK(KRAFLA_EVENT_PROMPT, KRAFLA_EVENT_PROMPT == 1);
 CHECK(KRAFLA_EVENT_TOKEN, KRAFLA_EVENT_TOKEN == 2);
 CHECK(KRAFLA_EVENT_END, KRAFLA_EVENT_END == 3);

@@ -8,7 +8,7 @@
 #ifndef KRAFLA_KRAFLA_CONSTRAINT_H_
 #define KRAFLA_KRAFLA_CONSTRAINT_H_
 
-#include "krafla/krafla.h"
+#include "krafla/krafla_chat.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -50,6 +50,28 @@ KRAFLA_API int32_t krafla_constraint_compile(krafla_constraint **out,
                                              const krafla_string *texts, size_t n,
                                              const krafla_constraint_options *options);
 
+enum {
+  KRAFLA_CALLS_REQUIRED = 0, /* the reply is a call */
+  KRAFLA_CALLS_AUTO = 1      /* text, in which what begins as a call is one */
+};
+
+typedef struct krafla_calls_options {
+  size_t struct_size;
+  int32_t choice;   /* KRAFLA_CALLS_* */
+  int32_t parallel; /* non-zero: several calls may follow each other, where the form has that */
+} krafla_calls_options;
+#define KRAFLA_CALLS_OPTIONS_INIT \
+  { sizeof(krafla_calls_options), 0, 0 }
+
+/* A reply with calls of the chat's tools, as its model writes them, arguments by the tools'
+ * schemas; of the named tool alone, or with length 0 of any. Reasoning may come before it. For the
+ * next reply, whose prompt says whether that has begun. KRAFLA_E_NOT_FOUND, and KRAFLA_E_STATE
+ * without tools; KRAFLA_E_UNSUPPORTED where a schema is not supported. options: of the schemas, may
+ * be NULL; members are in order in any case, the name first. since 1 */
+KRAFLA_API int32_t krafla_constraint_compile_calls(krafla_constraint **out, krafla_chat *chat,
+                                                   const char *tool, size_t length,
+                                                   const krafla_calls_options *calls,
+                                                   const krafla_constraint_options *options);
 KRAFLA_API void krafla_constraint_free(krafla_constraint *constraint);
 
 /* --- for hosts that sample by themselves --- */
