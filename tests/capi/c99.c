@@ -141,6 +141,20 @@ int main(void) {
   if (krafla_runtime_create(&runtime, &runtime_options) != KRAFLA_OK) return 1;
   krafla_runtime_free(runtime);
   if (krafla_runtime_create(NULL, NULL) != KRAFLA_E_ARGUMENT) return 1;
+  {
+    const krafla_constraint_options constraint_options = KRAFLA_CONSTRAINT_OPTIONS_INIT;
+    const krafla_calls_options calls_options = KRAFLA_CALLS_OPTIONS_INIT;
+    krafla_constraint *constraint = NULL;
+    if (krafla_constraint_compile(&constraint, NULL, KRAFLA_CONSTRAINT_REGEX, NULL, 0,
+                                  &constraint_options) != KRAFLA_E_ARGUMENT) {
+      return 1;
+    }
+    if (krafla_constraint_compile_calls(&constraint, NULL, NULL, 0, &calls_options, NULL) !=
+        KRAFLA_E_ARGUMENT) {
+      return 1;
+    }
+    krafla_constraint_free(constraint);
+  }
   if (strlen(krafla_error_message()) == 0) return 1;
   printf("krafla %#x on %s\n", (unsigned)krafla_version(), krafla_isa());
   return 0;
