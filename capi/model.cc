@@ -3,6 +3,7 @@
 // long as the model.
 #include "capi/guard.h"
 #include "capi/handles.h"
+#include "capi/residency.h"
 #include "capi/structs.h"
 #include "lib/file/mlb.h"
 #include "lib/file/source.h"
@@ -39,9 +40,11 @@ StatusOr<std::shared_ptr<Runtime>> RuntimeOf(krafla_runtime* runtime) {
 Status OpenSource(krafla_model** out, const std::shared_ptr<Runtime>& owner,
                   std::unique_ptr<FileSource> source, const krafla_model_options& options) {
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
+  KRAFLA_ASSIGN_OR_RETURN(const std::optional<ResidencyOptions> stream,
+                          capi::ToResidencyOptions(options));
   auto shared = std::make_shared<capi::SharedModel>();
-  KRAFLA_ASSIGN_OR_RETURN(shared->model,
-                          Model::Open(owner, std::move(file), options.progress, options.user));
+  KRAFLA_ASSIGN_OR_RETURN(shared->model, Model::Open(owner, std::move(file), options.progress,
+                                                     options.user, stream ? &*stream : nullptr));
   const bool in_place = shared->model->file().source().data() != nullptr;
   owner->Log(LogLevel::kInfo,
              FormatText("model: {}: {}, {} bytes of weights {}, {} threads, {}",
@@ -76,9 +79,15 @@ StatusOr<Load> ToLoad(int32_t load) {
   }
 }
 
-StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path, int32_t load,
+// Weights beside experts that are streamed are read: mapped pages count against a limit too.
+StatusOr<Load> LoadOf(const krafla_model_options& options) {
+  return options.residency != nullptr ? Load::kRead : ToLoad(options.load);
+}
+
+StatusOr<std::unique_ptr<FileSource>> SourceOf(std::string_view path,
+                                               const krafla_model_options& options,
                                                const Memory& memory) {
-  KRAFLA_ASSIGN_OR_RETURN(const Load wanted, ToLoad(load));
+  KRAFLA_ASSIGN_OR_RETURN(const Load wanted, LoadOf(options));
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenForReading(path));
   return IsMapped(wanted, source->size(), memory) ? OpenMapped(path) : std::move(source);
 }
@@ -89,14 +98,26 @@ StatusOr<SessionOptions> SessionOptionsOf(const krafla_session_options* options)
   return capi::ToSessionOptions(given);
 }
 
-void FillPlan(const SessionPlan& session, uint64_t mapped, uint64_t read, krafla_plan* plan) {
-  krafla_plan filled{};
-  filled.weights_mapped = mapped;
-  filled.weights_read = read;
-  filled.kv = session.kv;
-  filled.state = session.state;
-  filled.scratch = session.scratch;
-  filled.total = read + session.kv + session.state + session.scratch;
+krafla_plan MakePlan(const SessionPlan& session, const MlbFile& file) {
+  const bool mapped = file.source().data() != nullptr;
+  krafla_plan plan{};
+  plan.weights_mapped = mapped ? file.source().size() : 0;
+  plan.weights_read = mapped ? 0 : Weights::ReadBytes(file);
+  plan.kv = session.kv;
+  plan.state = session.state;
+  plan.scratch = session.scratch;
+  return plan;
+}
+
+void AddResidency(const ResidencyPlan& residency, krafla_plan* plan) {
+  plan->weights_read = residency.dense_bytes + residency.slab_bytes;
+  plan->expert_slots = residency.slots;
+  plan->experts = residency.experts;
+  plan->least_budget = residency.least;
+}
+
+void WritePlan(krafla_plan filled, krafla_plan* plan) {
+  filled.total = filled.weights_read + filled.kv + filled.state + filled.scratch;
   capi::WriteInfo(filled, plan);
 }
 
@@ -162,7 +183,7 @@ int32_t krafla_model_open_path(krafla_model** out, krafla_runtime* runtime, cons
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
     KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
-                            SourceOf(name, given.load, owner->memory()));
+                            SourceOf(name, given, owner->memory()));
     return OpenSource(out, owner, std::move(source), given);
   });
 }
@@ -174,7 +195,7 @@ int32_t krafla_model_open_fd(krafla_model** out, krafla_runtime* runtime, int32_
     KRAFLA_RETURN_IF_ERROR(capi::CheckCpu());
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(options, "krafla_model_options", &given));
-    KRAFLA_ASSIGN_OR_RETURN(const Load load, ToLoad(given.load));
+    KRAFLA_ASSIGN_OR_RETURN(const Load load, LoadOf(given));
     KRAFLA_ASSIGN_OR_RETURN(const std::shared_ptr<Runtime> owner, RuntimeOf(runtime));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
                             OpenDescriptor(fd, offset, size, false));
@@ -296,16 +317,24 @@ int32_t krafla_plan_path(krafla_plan* plan, const char* path, size_t path_length
     KRAFLA_ASSIGN_OR_RETURN(std::string_view name, capi::ReadString(path, path_length, "path"));
     krafla_model_options given;
     KRAFLA_RETURN_IF_ERROR(capi::ReadOptions(model_options, "krafla_model_options", &given));
-    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, SessionOptionsOf(session_options));
+    KRAFLA_ASSIGN_OR_RETURN(SessionOptions options, SessionOptionsOf(session_options));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source,
-                            SourceOf(name, given.load, Memory({}, kNoBudget)));
+                            SourceOf(name, given, Memory({}, kNoBudget)));
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
     KRAFLA_ASSIGN_OR_RETURN(const Config config, ConfigFromMetadata(*file));
+    KRAFLA_ASSIGN_OR_RETURN(const std::optional<ResidencyOptions> stream,
+                            capi::ToResidencyOptions(given));
+    std::optional<ResidencyPlan> residency;
+    if (stream) {
+      residency = PlanResidency(*file, ExpertLayout(*file),
+                                static_cast<size_t>(config.n_experts_used), stream->budget);
+      options.slab_bytes = residency->slab_bytes;
+    }
     KRAFLA_ASSIGN_OR_RETURN(const SessionPlan session,
                             PlanSession(config, options, static_cast<size_t>(DefaultThreads())));
-    const bool mapped = file->source().data() != nullptr;
-    FillPlan(session, mapped ? file->source().size() : 0, mapped ? 0 : Weights::ReadBytes(*file),
-             plan);
+    krafla_plan filled = MakePlan(session, *file);
+    if (residency) AddResidency(*residency, &filled);
+    WritePlan(filled, plan);
     return OkStatus();
   });
 }
@@ -315,14 +344,21 @@ int32_t krafla_plan_session(krafla_plan* plan, const krafla_model* model,
   return Guard([&]() -> Status {
     KRAFLA_CHECK_POINTER(model);
     KRAFLA_RETURN_IF_ERROR(capi::CheckInfo(plan, "krafla_plan"));
-    KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, SessionOptionsOf(session_options));
+    KRAFLA_ASSIGN_OR_RETURN(SessionOptions options, SessionOptionsOf(session_options));
     const Model& inner = *model->shared->model;
+    const Residency* residency = inner.residency();
+    if (residency != nullptr) options.slab_bytes = residency->info().slab_bytes;
     KRAFLA_ASSIGN_OR_RETURN(
         const SessionPlan session,
         PlanSession(inner.config(), options, inner.runtime()->threads().size()));
-    const bool mapped = inner.file().source().data() != nullptr;
-    FillPlan(session, mapped ? inner.file().source().size() : 0,
-             mapped ? 0 : Weights::ReadBytes(inner.file()), plan);
+    krafla_plan filled = MakePlan(session, inner.file());
+    if (residency != nullptr) {
+      AddResidency(PlanResidency(inner.file(), residency->layout(),
+                                 static_cast<size_t>(inner.config().n_experts_used),
+                                 residency->info().budget),
+                   &filled);
+    }
+    WritePlan(filled, plan);
     return OkStatus();
   });
 }

@@ -42,7 +42,7 @@ install_packages() {
 }
 
 build_packages="g++ meson ninja-build ccache pkg-config libabsl-dev libfmt-dev libsimdjson-dev
-  libpcre2-dev libutf8proc-dev nlohmann-json3-dev libcli11-dev"
+  libpcre2-dev libutf8proc-dev liburing-dev nlohmann-json3-dev libcli11-dev"
 example_packages="libsdl2-dev"
 python_packages="python3 python3-dev python3-venv ca-certificates"
 test_packages="catch2 cmake strace clang-format-14 python3"

@@ -65,12 +65,20 @@ ExitCode OpenRuntime(int64_t threads, RuntimePtr* runtime) {
   return code == KRAFLA_OK ? kExitOk : FailWith(code, "runtime");
 }
 
-ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPtr* model) {
+krafla_model_options ModelOptions(const ModelArgs& args, krafla_residency_options* residency) {
   krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
   options.load = args.load == "map"    ? KRAFLA_LOAD_MAP
                  : args.load == "read" ? KRAFLA_LOAD_READ
                                        : KRAFLA_LOAD_AUTO;
   options.progress = StopWhenInterrupted;
+  *residency = ResidencyOptions(args.stream);
+  if (args.stream.budget) options.residency = residency;
+  return options;
+}
+
+ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPtr* model) {
+  krafla_residency_options residency{};
+  const krafla_model_options options = ModelOptions(args, &residency);
   const int32_t code = Create(model, krafla_model_open_path, const_cast<krafla_runtime*>(runtime),
                               args.model.data(), args.model.size(), &options);
   // Only the file can be wrong here: an empty name is one that does not exist.

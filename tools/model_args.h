@@ -7,6 +7,7 @@
 
 #include "tools/exit_code.h"
 #include "tools/handles.h"
+#include "tools/stream_args.h"
 
 namespace CLI {
 class App;
@@ -22,6 +23,7 @@ struct ModelArgs {
   int64_t threads = 0;
   int64_t batch = 0;
   int64_t context = 0;
+  StreamArgs stream;
 };
 
 // The last longest text that a session can have; far above any model's maximum.
@@ -44,6 +46,8 @@ ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPt
 ExitCode OpenTokenizer(const ModelArgs& args, const krafla_model* model, TokenizerPtr* tokenizer);
 ExitCode CreateSession(const ModelArgs& args, const krafla_model* model, SessionPtr* session);
 
+// Points into args and to *residency, which it fills.
+krafla_model_options ModelOptions(const ModelArgs& args, krafla_residency_options* residency);
 krafla_session_options SessionOptions(const ModelArgs& args);
 krafla_model_info ModelInfo(const krafla_model* model);
 

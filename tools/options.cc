@@ -128,6 +128,34 @@ CLI::Option* AddSeed(CLI::App& app, std::optional<uint64_t>* target, const char*
       ->type_name("N");
 }
 
+std::string ParseBytes(const std::string& text, std::optional<uint64_t>* bytes) {
+  constexpr std::string_view kUnits = "KMGT";
+  std::string_view number = text;
+  double unit = 1;
+  if (!number.empty()) {
+    if (const size_t at = kUnits.find(number.back()); at != std::string_view::npos) {
+      unit = std::ldexp(1.0, 10 * static_cast<int>(at + 1));
+      number.remove_suffix(1);
+    }
+  }
+  double value = 0;
+  if (!ParseWhole(number, &value) || !(value >= 0) || !(value * unit < 0x1p63)) {
+    return fmt::format("got \"{}\", want a number of bytes, or one with K, M, G or T", text);
+  }
+  *bytes = static_cast<uint64_t>(value * unit);
+  return {};
+}
+
+CLI::Option* AddBytes(CLI::App& app, const char* flags, std::optional<uint64_t>* target,
+                      const char* help) {
+  auto store = [target](const std::string& text) { (void)ParseBytes(text, target); };
+  auto check = [](const std::string& text) {
+    std::optional<uint64_t> bytes;
+    return ParseBytes(text, &bytes);
+  };
+  return app.add_option_function<std::string>(flags, store, help)->check(check)->type_name("SIZE");
+}
+
 CLI::Option* AddIntegers(CLI::App& app, const char* flags, std::vector<int64_t>* target,
                          int64_t min, int64_t max, const char* help) {
   auto parse = [=](const std::string& text, std::vector<int64_t>* values) -> std::string {

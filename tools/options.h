@@ -22,6 +22,9 @@ CLI::Option* AddInteger(CLI::App& app, const char* flags, int64_t* target, int64
 CLI::Option* AddReal(CLI::App& app, const char* flags, std::optional<double>* target,
                      const char* help);
 CLI::Option* AddSeed(CLI::App& app, std::optional<uint64_t>* target, const char* help);
+// Bytes: "1500000000", "512M", "1.5G" (powers of 1024).
+CLI::Option* AddBytes(CLI::App& app, const char* flags, std::optional<uint64_t>* target,
+                      const char* help);
 // "1,2,3"
 CLI::Option* AddIntegers(CLI::App& app, const char* flags, std::vector<int64_t>* target,
                          int64_t min, int64_t max, const char* help);
@@ -36,6 +39,7 @@ ExitCode Parse(CLI::App& app, int argc, char** argv, bool* finished);
 
 // "" or what is wrong with `text`.
 std::string ParseInteger(const std::string& text, int64_t min, int64_t max, int64_t* value);
+std::string ParseBytes(const std::string& text, std::optional<uint64_t>* bytes);
 std::string ParseSeed(const std::string& text, std::optional<uint64_t>* seed);
 
 }  // namespace krafla::tools

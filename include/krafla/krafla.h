@@ -151,9 +151,11 @@ typedef struct krafla_model_options {
   /* In bytes; non-zero: KRAFLA_E_CALLBACK. */
   int (*progress)(void *user, uint64_t done, uint64_t total);
   void *user;
+  /* krafla_residency.h: experts are read as they are wanted; NULL: all weights are in memory. */
+  const struct krafla_residency_options *residency;
 } krafla_model_options;
 #define KRAFLA_MODEL_OPTIONS_INIT \
-  { sizeof(krafla_model_options), 0, 0, NULL, NULL }
+  { sizeof(krafla_model_options), 0, 0, NULL, NULL, NULL }
 
 typedef struct krafla_reader {
   size_t struct_size;
@@ -339,6 +341,11 @@ typedef struct krafla_plan {
   uint64_t state;
   uint64_t scratch;
   uint64_t total; /* all but weights_mapped: what a budget must hold */
+  /* With krafla_model_options.residency: experts that weights_read has room for, those that the
+   * model has, and the least budget with which it runs. */
+  uint64_t expert_slots;
+  uint64_t experts;
+  uint64_t least_budget;
 } krafla_plan;
 
 /* What krafla_model_open_path and krafla_session_create with these options (each may be NULL) take.

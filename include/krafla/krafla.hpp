@@ -14,6 +14,7 @@
 #include "krafla/constraint.hpp"
 #include "krafla/error.hpp"
 #include "krafla/model.hpp"
+#include "krafla/residency.hpp"
 #include "krafla/sampler.hpp"
 #include "krafla/scheduler.hpp"
 #include "krafla/session.hpp"

@@ -62,6 +62,11 @@ class NativeFile {
   // upper half says nothing).
   static StatusOr<NativeFile> Duplicate(int32_t handle);
 
+  // The same file once more, read past the system's page cache where `direct`: offsets, addresses
+  // and lengths must then be multiples of 4096. UnsupportedError where that is not possible.
+  StatusOr<NativeFile> Reopen(bool direct) const;
+  int descriptor() const { return static_cast<int>(handle_); }  // POSIX
+
   bool is_open() const { return handle_ != kNone; }
   void Close();
   void Remove();  // closes it and takes its name away
@@ -71,10 +76,13 @@ class NativeFile {
   const std::string& name() const { return name_; }
 
   StatusOr<uint64_t> Size() const;
+  struct FileStamp Stamp() const;        // of the open file, whatever has its name now
   Status SetSize(uint64_t bytes) const;  // what was not written reads as zeros
   // Thread-safe. At least one byte, at most n; reading, 0 is the end of the file.
   StatusOr<size_t> ReadSome(uint64_t offset, void* out, size_t n) const;
   StatusOr<size_t> WriteSome(uint64_t offset, const void* data, size_t n) const;
+  // A hint that these bytes will be read soon.
+  void WillNeed(uint64_t offset, uint64_t n) const;
   // Returns when the bytes (Sync: and what is known of the file) are on the disk.
   Status SyncData() const;
   Status Sync() const;

@@ -134,6 +134,31 @@ StatusOr<NativeFile> NativeFile::Duplicate(int32_t handle) {
   return file;
 }
 
+// Through the descriptor, so that it is this file even where another one has its name by now.
+StatusOr<NativeFile> NativeFile::Reopen(bool direct) const {
+  const std::string path = FormatText("/proc/self/fd/{}", handle_);
+  NativeFile file;
+  file.name_ = name_;
+#ifdef O_DIRECT
+  file.handle_ = OpenAgain(path, direct ? O_RDONLY | O_DIRECT : O_RDONLY);
+#else
+  if (!direct) file.handle_ = OpenAgain(path, O_RDONLY);
+#endif
+  if (file.is_open()) return file;
+  if (direct)
+    return UnsupportedError("{}: no reads past the page cache: {}", name_, LastSystemError());
+  file.handle_ = fcntl(static_cast<int>(handle_), F_DUPFD_CLOEXEC, 0);
+  if (!file.is_open()) return IoError("{}: {}", name_, LastSystemError());
+  return file;
+}
+
+void NativeFile::WillNeed(uint64_t offset, uint64_t n) const {
+#ifdef POSIX_FADV_WILLNEED
+  posix_fadvise(static_cast<int>(handle_), static_cast<off_t>(offset), static_cast<off_t>(n),
+                POSIX_FADV_WILLNEED);
+#endif
+}
+
 void NativeFile::Close() {
   if (is_open()) close(static_cast<int>(std::exchange(handle_, kNone)));
 }
@@ -221,13 +246,25 @@ bool IsOtherThanFile(const std::string& path) {
 
 int64_t ProcessId() { return getpid(); }
 
-FileStamp StampOf(const std::string& path) {
-  struct stat info;
-  if (stat(path.c_str(), &info) != 0) return {};
+namespace {
+
+FileStamp ToStamp(const struct stat& info) {
   return {static_cast<uint64_t>(info.st_size),
           static_cast<uint64_t>(info.st_mtim.tv_sec) * 1'000'000'000u +
               static_cast<uint64_t>(info.st_mtim.tv_nsec),
           info.st_ino, static_cast<uint64_t>(info.st_blocks) * 512};
+}
+
+}  // namespace
+
+FileStamp StampOf(const std::string& path) {
+  struct stat info;
+  return stat(path.c_str(), &info) == 0 ? ToStamp(info) : FileStamp{};
+}
+
+FileStamp NativeFile::Stamp() const {
+  struct stat info;
+  return fstat(static_cast<int>(handle_), &info) == 0 ? ToStamp(info) : FileStamp{};
 }
 
 StatusOr<uint64_t> FreeDiskBytes(std::string_view path) {

@@ -150,6 +150,18 @@ StatusOr<NativeFile> NativeFile::Duplicate(int32_t handle) {
   return file;
 }
 
+StatusOr<NativeFile> NativeFile::Reopen(bool direct) const {
+  if (direct) return UnsupportedError("{}: no reads past the system's cache on Windows", name_);
+  NativeFile file;
+  file.name_ = name_;
+  const HANDLE handle = ReOpenFile(AsHandle(handle_), GENERIC_READ, kShareAll, 0);
+  if (handle == INVALID_HANDLE_VALUE) return IoError("{}: {}", name_, LastSystemError());
+  file.handle_ = reinterpret_cast<intptr_t>(handle);
+  return file;
+}
+
+void NativeFile::WillNeed(uint64_t, uint64_t) const {}
+
 void NativeFile::Close() {
   if (is_open()) CloseHandle(AsHandle(std::exchange(handle_, kNone)));
 }
@@ -248,15 +260,31 @@ bool IsOtherThanFile(const std::string& path) {
 
 int64_t ProcessId() { return GetCurrentProcessId(); }
 
-FileStamp StampOf(const std::string& path) {
-  BY_HANDLE_FILE_INFORMATION info;
-  FILE_STANDARD_INFO standard;
-  if (!GetFacts(path, &info, &standard)) return {};
+namespace {
+
+FileStamp ToStamp(const BY_HANDLE_FILE_INFORMATION& info, const FILE_STANDARD_INFO& standard) {
   const FILETIME& modified = info.ftLastWriteTime;  // in units of 100 ns
   return {Join(info.nFileSizeHigh, info.nFileSizeLow),
           Join(modified.dwHighDateTime, modified.dwLowDateTime) * 100,
           Join(info.nFileIndexHigh, info.nFileIndexLow),
           static_cast<uint64_t>(standard.AllocationSize.QuadPart)};
+}
+
+}  // namespace
+
+FileStamp StampOf(const std::string& path) {
+  BY_HANDLE_FILE_INFORMATION info;
+  FILE_STANDARD_INFO standard;
+  return GetFacts(path, &info, &standard) ? ToStamp(info, standard) : FileStamp{};
+}
+
+FileStamp NativeFile::Stamp() const {
+  BY_HANDLE_FILE_INFORMATION info;
+  FILE_STANDARD_INFO standard;
+  const bool known = GetFileInformationByHandle(AsHandle(handle_), &info) != 0 &&
+                     GetFileInformationByHandleEx(AsHandle(handle_), FileStandardInfo, &standard,
+                                                  sizeof(standard)) != 0;
+  return known ? ToStamp(info, standard) : FileStamp{};
 }
 
 StatusOr<uint64_t> FreeDiskBytes(std::string_view path) {

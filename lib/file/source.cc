@@ -67,6 +67,10 @@ class ReadingSource final : public FileSource {
  public:
   explicit ReadingSource(FilePart part) : FileSource(part.file.name()), part_(std::move(part)) {}
   uint64_t size() const override { return part_.size; }
+  const NativeFile* file(uint64_t* base) const override {
+    *base = part_.offset;
+    return &part_.file;
+  }
   Status ReadAt(uint64_t offset, void* out, size_t n) const override {
     KRAFLA_RETURN_IF_ERROR(CheckRange(*this, offset, n));
     auto* to = static_cast<char*>(out);

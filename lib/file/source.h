@@ -24,6 +24,9 @@ class FileSource {
   // Reads exactly n bytes; a range beyond size() is a FileError, a failing read an IoError.
   // Thread-safe (for callbacks: as far as the host's function is).
   virtual Status ReadAt(uint64_t offset, void* out, size_t n) const = 0;
+  // The open file behind it and where in that byte 0 lies; null where there is none to read from,
+  // or where its bytes are in memory.
+  virtual const class NativeFile* file(uint64_t* /*base*/) const { return nullptr; }
   const std::string& name() const { return name_; }  // for messages
 
  protected:

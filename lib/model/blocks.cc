@@ -189,7 +189,10 @@ Status NetworkBuilder::AddHead(std::string_view norm, std::string_view head, flo
 }
 
 std::unique_ptr<Network> NetworkBuilder::Finish() {
-  return std::make_unique<Network>(shape_, std::move(embed_), std::move(layers_), std::move(head_));
+  auto network =
+      std::make_unique<Network>(shape_, std::move(embed_), std::move(layers_), std::move(head_));
+  network->set_residency(weights_.residency());
+  return network;
 }
 
 }  // namespace krafla

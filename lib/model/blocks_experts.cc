@@ -10,6 +10,12 @@
 namespace krafla::blocks {
 namespace {
 
+// The blocks of one expert's pairs lie together, as the kernels want them, and begin where no other
+// expert's do, be they of rows or of units: an expert may be done before another begins.
+ActBlock* BlocksFrom(const Pass& pass, size_t first_pair) {
+  return pass.expert_blocks + first_pair * std::max(BlocksOf(pass.ldx), BlocksOf(pass.ld_units));
+}
+
 class GatherRowsStep final : public Step {
  public:
   GatherRowsStep(size_t width, size_t n_used, bool quantized, bool plain)
@@ -20,9 +26,15 @@ class GatherRowsStep final : public Step {
   }
   void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
     const size_t n = BlocksOf(width_);
+    const Routes& routes = pass.routes;
+    const uint32_t* next = std::upper_bound(routes.begin, routes.begin + *routes.n_hit, begin);
     for (size_t pair = begin; pair < end; ++pair) {
-      const size_t row = pass.routes.row[pair];
-      if (quantized_) std::copy_n(pass.blocks + row * n, n, pass.expert_blocks + pair * n);
+      if (pair == *next) ++next;
+      const size_t first = next[-1];  // pair of this one's expert
+      const size_t row = routes.row[pair];
+      if (quantized_) {
+        std::copy_n(pass.blocks + row * n, n, BlocksFrom(pass, first) + (pair - first) * n);
+      }
       if (plain_) {
         std::copy_n(pass.act + row * pass.ld_act, width_, pass.expert_rows + pair * pass.ldx);
       }
@@ -43,32 +55,47 @@ struct Share {
   size_t n_pairs = 0;
   size_t tile = 0;
   size_t n_tiles = 0;
+  const std::byte* slot = nullptr;  // of the expert, where it is not with the model
 };
+
+size_t HitsOf(const Pass& pass) {
+  return pass.wave != nullptr ? pass.wave->hits.size() : *pass.routes.n_hit;
+}
+
+// The i-th of HitsOf; no tiles yet.
+Share ShareOf(const Pass& pass, size_t i) {
+  const Routes& routes = pass.routes;
+  const size_t hit = pass.wave != nullptr ? pass.wave->hits[i] : i;
+  Share share{routes.hit[hit], routes.begin[hit], routes.begin[hit + 1] - routes.begin[hit]};
+  if (pass.wave != nullptr) share.slot = pass.wave->slots[i];
+  return share;
+}
 
 // Calls f(share) for each expert in [begin, end), items being (expert, tile).
 template <typename F>
-void ForEachShare(const Routes& routes, size_t tiles, size_t begin, size_t end, F f) {
+void ForEachShare(const Pass& pass, size_t tiles, size_t begin, size_t end, F f) {
   while (begin < end) {
-    const size_t hit = begin / tiles;
-    const size_t tile = begin % tiles;
-    const size_t n_tiles = std::min(tiles - tile, end - begin);
-    f(Share{routes.hit[hit], routes.begin[hit], routes.begin[hit + 1] - routes.begin[hit], tile,
-            n_tiles});
-    begin += n_tiles;
+    Share share = ShareOf(pass, begin / tiles);
+    share.tile = begin % tiles;
+    share.n_tiles = std::min(tiles - share.tile, end - begin);
+    f(share);
+    begin += share.n_tiles;
   }
 }
 
 StepWork ExpertWork(const Pass& pass, const ExpertMatrices& matrices, size_t n_matrices) {
-  const size_t n_hit = *pass.routes.n_hit;
-  const size_t n_pairs = pass.routes.begin[n_hit];
+  const size_t n_hit = HitsOf(pass);
+  size_t n_pairs = 0;
+  for (size_t i = 0; i < n_hit; ++i) n_pairs += ShareOf(pass, i).n_pairs;
   StepWork work = TileWork(matrices.at(0), n_matrices, n_pairs / std::max<size_t>(n_hit, 1) + 1);
   work.items *= n_hit;
   return work;
 }
 
 Activations PairsFrom(const Pass& pass, const ExpertMatrices& matrices, const float* x, size_t ldx,
-                      size_t pair) {
-  return {x + pair * ldx, ldx, pass.expert_blocks + pair * BlocksOf(matrices.cols)};
+                      const Share& share, size_t row) {
+  return {x + (share.first_pair + row) * ldx, ldx,
+          BlocksFrom(pass, share.first_pair) + row * BlocksOf(matrices.cols)};
 }
 
 Vector BiasOf(const ExpertProjection& p, size_t expert) {
@@ -84,8 +111,8 @@ class ExpertGateUpStep final : public Step {
   StepWork Work(const Pass& pass) const override { return ExpertWork(pass, gate_.matrices, 2); }
   void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
     auto* up = pass.thread_scratch<float>(thread);
-    ForEachShare(pass.routes, gate_.matrices.n_tiles(), begin, end, [&](Share share) {
-      const Matrix gate = gate_.matrices.at(share.expert);
+    ForEachShare(pass, gate_.matrices.n_tiles(), begin, end, [&](Share share) {
+      const Matrix gate = gate_.matrices.at(share.expert, share.slot);
       InScratchPieces(gate, share.n_pairs, share.tile, share.tile + share.n_tiles,
                       [&](size_t row, size_t n_rows, size_t tile, size_t n_tiles) {
                         Piece(pass, share, row, n_rows, tile, n_tiles, up);
@@ -100,11 +127,12 @@ class ExpertGateUpStep final : public Step {
     const size_t width = n_tiles * kTileRows;
     const size_t pair = share.first_pair + row;
     float* out = pass.expert_units + pair * pass.ld_units;
-    Multiply(gate_.matrices.at(share.expert), tile, tile + n_tiles,
-             PairsFrom(pass, gate_.matrices, pass.expert_rows, pass.ldx, pair), n_rows, out,
+    Multiply(gate_.matrices.at(share.expert, share.slot), tile, tile + n_tiles,
+             PairsFrom(pass, gate_.matrices, pass.expert_rows, pass.ldx, share, row), n_rows, out,
              pass.ld_units);
-    Multiply(Slice(up_.matrices.at(share.expert), tile, n_tiles), 0, n_tiles,
-             PairsFrom(pass, up_.matrices, pass.expert_rows, pass.ldx, pair), n_rows, up, width);
+    Multiply(Slice(up_.matrices.at(share.expert, share.slot), tile, n_tiles), 0, n_tiles,
+             PairsFrom(pass, up_.matrices, pass.expert_rows, pass.ldx, share, row), n_rows, up,
+             width);
     AddBias(BiasOf(gate_, share.expert), first, width, out + first, n_rows, pass.ld_units);
     AddBias(BiasOf(up_, share.expert), first, width, up, n_rows, width);
     for (size_t i = 0; i < n_rows; ++i) {
@@ -126,21 +154,31 @@ class ExpertGateUpStep final : public Step {
 
 class QuantizeUnitsStep final : public Step {
  public:
-  QuantizeUnitsStep(size_t width, size_t n_used) : width_(width), n_used_(n_used) {}
+  explicit QuantizeUnitsStep(size_t width) : width_(width) {}
   const char* name() const override { return "experts: quantize"; }
   StepWork Work(const Pass& pass) const override {
-    return {pass.rows.size() * n_used_, 4 * width_, 2 * width_};
+    const size_t n = HitsOf(pass);
+    size_t n_pairs = 0;
+    for (size_t i = 0; i < n; ++i) n_pairs += ShareOf(pass, i).n_pairs;
+    const size_t of_each = n_pairs / std::max<size_t>(n, 1) + 1;
+    return {n * kParts, 4 * width_ * of_each / kParts, 2 * width_ * of_each / kParts};
   }
   void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
-    for (size_t pair = begin; pair < end; ++pair) {
-      kernels::quantize(pass.expert_units + pair * pass.ld_units, width_,
-                        pass.expert_blocks + pair * BlocksOf(width_));
+    const size_t n = BlocksOf(width_);
+    for (size_t i = begin; i < end; ++i) {
+      const Share share = ShareOf(pass, i / kParts);
+      ActBlock* blocks = BlocksFrom(pass, share.first_pair);
+      const size_t last = (i % kParts + 1) * share.n_pairs / kParts;
+      for (size_t row = i % kParts * share.n_pairs / kParts; row < last; ++row) {
+        kernels::quantize(pass.expert_units + (share.first_pair + row) * pass.ld_units, width_,
+                          blocks + row * n);
+      }
     }
   }
 
  private:
+  static constexpr size_t kParts = 8;  // of an expert's pairs, for threads to share
   size_t width_;
-  size_t n_used_;
 };
 
 class ExpertDownStep final : public Step {
@@ -149,15 +187,14 @@ class ExpertDownStep final : public Step {
   const char* name() const override { return "experts: down"; }
   StepWork Work(const Pass& pass) const override { return ExpertWork(pass, down_.matrices, 1); }
   void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
-    ForEachShare(pass.routes, down_.matrices.n_tiles(), begin, end, [&](Share share) {
-      const Matrix down = down_.matrices.at(share.expert);
+    ForEachShare(pass, down_.matrices.n_tiles(), begin, end, [&](Share share) {
+      const Matrix down = down_.matrices.at(share.expert, share.slot);
       const size_t at_once = RowsAtOnce(down, share.n_pairs);
       const size_t first = share.tile * kTileRows;
       float* y = pass.expert_rows + share.first_pair * pass.ldx;
       for (size_t row = 0; row < share.n_pairs; row += at_once) {
         Multiply(down, share.tile, share.tile + share.n_tiles,
-                 PairsFrom(pass, down_.matrices, pass.expert_units, pass.ld_units,
-                           share.first_pair + row),
+                 PairsFrom(pass, down_.matrices, pass.expert_units, pass.ld_units, share, row),
                  std::min(at_once, share.n_pairs - row), y + row * pass.ldx, pass.ldx);
       }
       AddBias(BiasOf(down_, share.expert), first, share.n_tiles * kTileRows, y + first,
@@ -167,6 +204,19 @@ class ExpertDownStep final : public Step {
 
  private:
   ExpertProjection down_;
+};
+
+// The driver runs its parts (lib/model/expert_stream.h).
+class StreamExpertsStep final : public Step {
+ public:
+  explicit StreamExpertsStep(StreamedLayer layer) : layer_(std::move(layer)) {}
+  const char* name() const override { return "experts"; }
+  StepWork Work(const Pass& pass) const override { return {*pass.routes.n_hit, 0, 0}; }
+  void Run(const Pass&, size_t, size_t, size_t) const override {}
+  const StreamedLayer* streamed() const override { return &layer_; }
+
+ private:
+  StreamedLayer layer_;
 };
 
 class CombineExpertsStep final : public Step {
@@ -215,12 +265,16 @@ std::unique_ptr<const Step> ExpertGateUp(ExpertProjection gate, ExpertProjection
   return std::make_unique<ExpertGateUpStep>(gate, up, activation);
 }
 
-std::unique_ptr<const Step> QuantizeUnits(size_t width, size_t n_used) {
-  return std::make_unique<QuantizeUnitsStep>(width, n_used);
+std::unique_ptr<const Step> QuantizeUnits(size_t width) {
+  return std::make_unique<QuantizeUnitsStep>(width);
 }
 
 std::unique_ptr<const Step> ExpertDown(ExpertProjection down) {
   return std::make_unique<ExpertDownStep>(down);
+}
+
+std::unique_ptr<const Step> StreamExperts(StreamedLayer layer) {
+  return std::make_unique<StreamExpertsStep>(std::move(layer));
 }
 
 std::unique_ptr<const Step> CombineExperts(size_t width, size_t n_used, bool shared, float scale) {

@@ -57,9 +57,11 @@ struct ExpertActivation {
 std::unique_ptr<const Step> ExpertGateUp(ExpertProjection gate, ExpertProjection up,
                                          ExpertActivation activation);
 // expert_blocks of expert_units
-std::unique_ptr<const Step> QuantizeUnits(size_t width, size_t n_used);
+std::unique_ptr<const Step> QuantizeUnits(size_t width);
 // expert_rows = down units
 std::unique_ptr<const Step> ExpertDown(ExpertProjection down);
+// Products of experts that a Residency keeps, as one step.
+std::unique_ptr<const Step> StreamExperts(StreamedLayer layer);
 // x += scale * (sum over ranks of weight * expert_rows + shared weight * act), without the last
 // term where there is no shared expert.
 std::unique_ptr<const Step> CombineExperts(size_t width, size_t n_used, bool shared, float scale);

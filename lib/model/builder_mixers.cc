@@ -56,9 +56,23 @@ Status NetworkBuilder::AddExperts(const std::string& prefix, const ExpertTraits&
   steps.push_back(blocks::Route(route));
   steps.push_back(blocks::GroupPairs(experts, used));
   steps.push_back(blocks::GatherRows(n, used, quantized, plain));
-  steps.push_back(blocks::ExpertGateUp(gate, up, {traits.swiglu_alpha, traits.swiglu_limit}));
-  if (IsQuantized(down.matrices.format)) steps.push_back(blocks::QuantizeUnits(n_ff, used));
-  steps.push_back(blocks::ExpertDown(down));
+  StreamedLayer streamed;
+  const bool streams = gate.matrices.layer >= 0;
+  StepList& products = streams ? streamed.parts : steps;
+  products.push_back(blocks::ExpertGateUp(gate, up, {traits.swiglu_alpha, traits.swiglu_limit}));
+  if (IsQuantized(down.matrices.format)) products.push_back(blocks::QuantizeUnits(n_ff));
+  products.push_back(blocks::ExpertDown(down));
+  if (streams) {
+    if (up.matrices.layer != gate.matrices.layer || down.matrices.layer != gate.matrices.layer) {
+      return UnsupportedError(
+          "{}: {}experts: gate, up and down of an expert lie apart, so that one "
+          "read does not bring them: convert the model again",
+          weights_.file().source().name(), prefix);
+    }
+    streamed.residency = weights_.residency();
+    streamed.layer = static_cast<size_t>(gate.matrices.layer);
+    steps.push_back(blocks::StreamExperts(std::move(streamed)));
+  }
   const bool shared = traits.n_ff_shared > 0;
   if (shared) KRAFLA_RETURN_IF_ERROR(AddSharedExpert(prefix + "shared.", traits.n_ff_shared));
   layers_.back().push_back(blocks::CombineExperts(n, used, shared, traits.residual_scale));

@@ -18,6 +18,11 @@ constexpr double kMaxPieceMacs = 10e6;
 constexpr double kMinPiece = 0.01;      // of the largest: 20 KB of weights or 100,000 multiply-adds
 constexpr size_t kPiecesPerThread = 4;  // so that a late thread does not hold up the others
 
+// A wait for an expert looks at the events and at the deadline so often.
+constexpr int64_t kMostWaitUs = 5000;
+// Of a driver's scratch that does not come out of the budget of a Residency.
+constexpr uint64_t kFreeScratch = uint64_t{32} << 20;
+
 struct Pieces {
   size_t grain = 1;
   size_t group = 1;  // items between two checks
@@ -55,6 +60,10 @@ StatusOr<std::unique_ptr<Driver>> Driver::Create(const Network& network, Runtime
   KRAFLA_ASSIGN_OR_RETURN(driver->arena_, runtime.memory().Allocate(bytes, MemoryKind::kScratch,
                                                                     "scratch of a session"));
   driver->BindArena(context);
+  if (Residency* residency = network.residency(); residency != nullptr && bytes > kFreeScratch) {
+    driver->reserved_ = static_cast<int64_t>(bytes - kFreeScratch);
+    residency->Reserve(driver->reserved_);
+  }
   driver->rows_.reserve(max_rows);
   driver->sequences_.reserve(max_rows);
   driver->page_runs_.reserve(max_rows);
@@ -63,6 +72,10 @@ StatusOr<std::unique_ptr<Driver>> Driver::Create(const Network& network, Runtime
   driver->logit_row_ids_.reserve(max_rows);
   driver->logit_rows_.reserve(max_rows);
   return driver;
+}
+
+Driver::~Driver() {
+  if (reserved_ > 0) network_.residency()->Reserve(-reserved_);
 }
 
 void Driver::BindArena(int64_t context) {
@@ -284,24 +297,60 @@ void Driver::Rewind(State& state, int64_t position, size_t n) {
   state.PassDone();
 }
 
-StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
+// True: all of the step is done.
+StatusOr<bool> Driver::RunStreamed(const StreamedLayer& layer, const Pause& pause) {
+  int64_t most_wait_us = kMostWaitUs;
+  if (pause.deadline) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::microseconds>(*pause.deadline - Clock::now());
+    most_wait_us = std::clamp<int64_t>(left.count(), 0, kMostWaitUs);
+  }
+  if (next_ == 0) {
+    stream_.Begin();
+    next_ = 1;  // of one item, which is done when the stream is
+  }
+  const auto run = [](void* driver, const Step& step, const Pass& pass, size_t first) {
+    return static_cast<Driver*>(driver)->RunItems(step, pass, first);
+  };
+  KRAFLA_ASSIGN_OR_RETURN(const ExpertStream::Outcome outcome,
+                          stream_.Advance(layer, pass_, run, this, most_wait_us));
+  return outcome == ExpertStream::Outcome::kDone;
+}
+
+StatusOr<bool> Driver::RunSteps(DriverEvents& events, const Pause& pause) {
   while (stage_ < stages()) {
     if (stage_ > n_layers_ && step_ == 0 && next_ == 0) BeginTurn();
     const Step& step = *steps()[step_];
     const size_t items = step.Work(pass_).items;
-    const bool work = next_ < items;
-    if (work) {
+    bool work = next_ < items;
+    bool step_done = !work;
+    if (work || step.streamed() != nullptr) {
       KRAFLA_RETURN_IF_ERROR(events.Check());
       if (next_ == 0) KRAFLA_RETURN_IF_ERROR(events.BeforeStep(step, pass_));
-      next_ += RunItems(step, pass_, next_);
     }
-    if (next_ == items) KRAFLA_RETURN_IF_ERROR(FinishStep(events));
+    if (const StreamedLayer* layer = step.streamed(); layer != nullptr) {
+      KRAFLA_ASSIGN_OR_RETURN(step_done, RunStreamed(*layer, pause));
+      work = true;
+    } else if (work) {
+      next_ += RunItems(step, pass_, next_);
+      step_done = next_ == items;
+    }
+    if (step_done) KRAFLA_RETURN_IF_ERROR(FinishStep(events));
     if (stage_ == stages()) break;
     if (work && pause.each_item) return false;
     if (pause.deadline && Clock::now() >= *pause.deadline) return false;
   }
   for (const PassSequence& sequence : sequences_) sequence.state->PassDone();
   return true;
+}
+
+StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
+  // Whoever stops here may never go on: others need the slots.
+  struct LetGo {
+    ExpertStream& stream;
+    ~LetGo() { stream.LetGo(); }
+  } let_go{stream_};
+  return RunSteps(events, pause);
 }
 
 }  // namespace krafla

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/model/expert_stream.h"
 #include "lib/model/network.h"
 #include "lib/model/state.h"
 #include "lib/runtime/runtime.h"
@@ -54,6 +55,8 @@ class Driver {
   static uint64_t ArenaBytes(const NetworkShape& shape, size_t max_rows, int64_t context,
                              size_t threads);
 
+  ~Driver();
+
   size_t max_rows() const { return max_rows_; }
 
   // The batch's rows together are at most max_rows. The sequences' states and targets must live
@@ -89,6 +92,8 @@ class Driver {
   Status DeliverHidden(DriverEvents& events);
   Status FinishStep(DriverEvents& events);
   size_t RunItems(const Step& step, const Pass& pass, size_t first);
+  StatusOr<bool> RunSteps(DriverEvents& events, const Pause& pause);
+  StatusOr<bool> RunStreamed(const StreamedLayer& layer, const Pause& pause);
 
   struct LogitRow {
     uint32_t row = 0;
@@ -106,6 +111,8 @@ class Driver {
   Buffer arena_;
   float* turn_logits_ = nullptr;  // [kHeadRows][ld_logits]
   Pass pass_;
+  ExpertStream stream_;
+  int64_t reserved_ = 0;  // of the budget of a Residency
 
   std::vector<PassRow> rows_;  // these have capacity for the largest batch
   std::vector<PassSequence> sequences_;

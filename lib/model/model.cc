@@ -17,7 +17,8 @@ bool IsProjection(TensorClass kind) {
 
 StatusOr<std::shared_ptr<const Model>> Model::Open(std::shared_ptr<Runtime> runtime,
                                                    std::unique_ptr<MlbFile> file,
-                                                   LoadProgress progress, void* user) {
+                                                   LoadProgress progress, void* user,
+                                                   const ResidencyOptions* stream) {
   std::shared_ptr<Model> model(new Model);
   KRAFLA_ASSIGN_OR_RETURN(model->config_, ConfigFromMetadata(*file));
   const Arch* arch = FindArch(model->config_.arch);
@@ -28,8 +29,13 @@ StatusOr<std::shared_ptr<const Model>> Model::Open(std::shared_ptr<Runtime> runt
   KRAFLA_ASSIGN_OR_RETURN(model->tokenizer_table_, file->Section("tokenizer"));
   KRAFLA_ASSIGN_OR_RETURN(model->template_, file->Section("template"));
   model->runtime_ = runtime;
+  Weights::Stream streamed;
+  if (stream != nullptr) {
+    streamed = {*stream, static_cast<size_t>(model->config_.n_experts_used)};
+  }
   KRAFLA_ASSIGN_OR_RETURN(model->weights_,
-                          Weights::Load(std::move(runtime), std::move(file), progress, user));
+                          Weights::Load(std::move(runtime), std::move(file), progress, user,
+                                        stream != nullptr ? &streamed : nullptr));
   KRAFLA_ASSIGN_OR_RETURN(model->network_, arch->build(model->config_, *model->weights_));
   for (const TensorSpec& spec : arch->tensors(model->config_)) {
     const MlbTensor* tensor = model->file().Tensor(spec.name);

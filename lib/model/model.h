@@ -16,16 +16,19 @@ namespace krafla {
 
 class Model {
  public:
+  // stream: experts are read as they are wanted; null: all weights are in memory or mapped.
   // Fails with FileError on an unknown architecture, a bad configuration, a missing or misshapen
   // tensor.
   static StatusOr<std::shared_ptr<const Model>> Open(std::shared_ptr<Runtime> runtime,
                                                      std::unique_ptr<MlbFile> file,
-                                                     LoadProgress progress, void* user);
+                                                     LoadProgress progress, void* user,
+                                                     const ResidencyOptions* stream = nullptr);
 
   const Config& config() const { return config_; }
   const Network& network() const { return *network_; }
   const Weights& weights() const { return *weights_; }
   const MlbFile& file() const { return weights_->file(); }
+  Residency* residency() const { return weights_->residency(); }  // null: nothing is streamed
   const std::shared_ptr<Runtime>& runtime() const { return runtime_; }
   // The tokenizer table and the chat template as the file stores them; empty where it has none.
   std::string_view tokenizer_table() const { return tokenizer_table_; }

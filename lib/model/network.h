@@ -95,6 +95,13 @@ struct Routes {
   uint32_t* n_hit = nullptr;   // [1]
 };
 
+// Of the experts that were hit those that a step is to multiply now, and where each lies: where not
+// all of them are in memory.
+struct ExpertWave {
+  std::vector<uint32_t> hits;  // indices of Routes::hit
+  std::vector<const std::byte*> slots;
+};
+
 inline constexpr size_t kMaxQueries = 32;     // of one attend call: they share the loads of K and V
 inline constexpr size_t kTileFloats = 32768;  // of a thread's scratch for tiles of outputs
 
@@ -122,6 +129,7 @@ struct Pass {
   float* part_l = nullptr;
   float* part_o = nullptr;  // [block_pairs][n_heads][head_dim]
   Routes routes;
+  const ExpertWave* wave = nullptr;   // null: all that were hit, where the model has them
   float* expert_rows = nullptr;       // [pairs][ldx]
   float* expert_units = nullptr;      // [pairs][ld_units]
   ActBlock* expert_blocks = nullptr;  // [pairs][cols / 32 rounded up]
@@ -144,7 +152,8 @@ struct StepWork {
   uint64_t macs_per_item = 0;   // multiply-adds
 };
 
-struct Matrix;  // lib/weights/weights.h
+struct Matrix;    // lib/weights/weights.h
+class Residency;  // lib/weights/residency/residency.h
 
 // The matrices that a step multiplies with all rows of one input, act or wide; for calibration,
 // which looks at that input before the step runs.
@@ -152,6 +161,8 @@ struct StepInput {
   std::vector<const Matrix*> matrices;
   bool from_wide = false;
 };
+
+struct StreamedLayer;
 
 class Step {
  public:
@@ -162,9 +173,18 @@ class Step {
   virtual void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const = 0;
   // Part of what makes the recurrent state out of a trace: Driver::Rewind runs these alone.
   virtual bool FromTrace() const { return false; }
+  // Not null: a step of parts that run for some experts at a time, as they come into memory.
+  virtual const StreamedLayer* streamed() const { return nullptr; }
 };
 
 using StepList = std::vector<std::unique_ptr<const Step>>;
+
+// Each part has the same number of items for every expert, and for one expert they run in order.
+struct StreamedLayer {
+  Residency* residency = nullptr;
+  size_t layer = 0;  // of its layout
+  StepList parts;
+};
 
 class Network {
  public:
@@ -180,12 +200,16 @@ class Network {
   // Run once for each turn of kHeadRows logit rows; its first step leaves their normed hidden
   // states in act.
   const StepList& head() const { return head_; }
+  // What keeps its experts; null where all weights are in memory or mapped.
+  Residency* residency() const { return residency_; }
+  void set_residency(Residency* residency) { residency_ = residency; }
 
  private:
   NetworkShape shape_;
   StepList embed_;
   std::vector<StepList> layers_;
   StepList head_;
+  Residency* residency_ = nullptr;
 };
 
 }  // namespace krafla

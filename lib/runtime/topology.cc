@@ -199,12 +199,11 @@ int32_t UsableCores(const std::string& root, std::span<const int> allowed) {
   return std::max(1, std::min(CountCores(root, allowed), UsableCpus(root, allowed)));
 }
 
-uint64_t AvailableMemory(const std::string& root) {
-  uint64_t available = UINT64_MAX;
+MemoryRoom RoomOf(const std::string& root) {
+  MemoryRoom room;
   if (const std::optional<std::string> info = ReadText(root + "/proc/meminfo")) {
-    if (const std::optional<uint64_t> kib = NumberAfter(*info, "MemAvailable:")) {
-      available = (*kib + NumberAfter(*info, "SwapFree:").value_or(0)) * 1024;
-    }
+    if (const auto kib = NumberAfter(*info, "MemAvailable:")) room.system = *kib * 1024;
+    if (const auto kib = NumberAfter(*info, "MemTotal:")) room.system_total = *kib * 1024;
   }
   // Cached file pages count as used in a group, but are given up on demand.
   const auto limit = [&](std::optional<uint64_t> most, std::optional<uint64_t> used,
@@ -213,16 +212,27 @@ uint64_t AvailableMemory(const std::string& root) {
     const std::optional<std::string> text = ReadText(stat);
     const uint64_t cached = text ? NumberAfter(*text, cached_key).value_or(0) : 0;
     const uint64_t held = *used - std::min(*used, cached);
-    available = std::min(available, *most - std::min(*most, held));
+    room.group = std::min(room.group, *most - std::min(*most, held));
   };
   for (const std::string& folder : GroupFolders(root, "memory")) {
-    limit(ReadNumber(folder + "/memory.max"), ReadNumber(folder + "/memory.current"),
-          folder + "/memory.stat", "inactive_file ");
+    const std::optional<uint64_t> current = ReadNumber(folder + "/memory.current");
+    for (const char* most : {"/memory.max", "/memory.high"}) {
+      limit(ReadNumber(folder + most), current, folder + "/memory.stat", "inactive_file ");
+    }
     limit(ReadNumber(folder + "/memory.limit_in_bytes"),
           ReadNumber(folder + "/memory.usage_in_bytes"), folder + "/memory.stat",
           "total_inactive_file ");
   }
-  return available;
+  return room;
+}
+
+uint64_t AvailableMemory(const std::string& root) {
+  const MemoryRoom room = RoomOf(root);
+  uint64_t available = room.system;
+  if (const std::optional<std::string> info = ReadText(root + "/proc/meminfo")) {
+    if (available != UINT64_MAX) available += NumberAfter(*info, "SwapFree:").value_or(0) * 1024;
+  }
+  return std::min(available, room.group);
 }
 
 bool GivesLargePages(const std::string& root) {

@@ -33,6 +33,20 @@ int32_t UsableCores(const std::string& root, std::span<const int> allowed);
 // unknown.
 uint64_t AvailableMemory(const std::string& root);
 
+// The same apart: of the system without its swap, and of the tightest enclosing cgroup (its
+// memory.high and memory.max; UINT64_MAX: none).
+struct MemoryRoom {
+  uint64_t system = UINT64_MAX;
+  uint64_t system_total = UINT64_MAX;
+  uint64_t group = UINT64_MAX;
+};
+MemoryRoom RoomOf(const std::string& root);
+// What may be left of `room` untouched, so that neither the system nor the group runs out.
+uint64_t SystemReserve(const MemoryRoom& room);
+inline constexpr uint64_t kGroupReserve = uint64_t{64} << 20;
+// Bytes that may be taken for good: the rooms without their reserves.
+uint64_t SpareMemory(const std::string& root);
+
 // Whether large buffers may get large pages (2 MiB on x86-64) when they ask for them.
 bool GivesLargePages(const std::string& root);
 

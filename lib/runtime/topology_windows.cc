@@ -123,6 +123,16 @@ uint64_t AvailableMemory(const std::string&) {
   return available;
 }
 
+MemoryRoom RoomOf(const std::string&) {
+  MEMORYSTATUSEX status{};
+  status.dwLength = sizeof(status);
+  MemoryRoom room;
+  if (GlobalMemoryStatusEx(&status) == 0) return room;
+  room.system = status.ullAvailPhys;
+  room.system_total = status.ullTotalPhys;
+  return room;
+}
+
 bool GivesLargePages(const std::string&) { return false; }  // see pages_windows.cc
 
 }  // namespace krafla

@@ -13,8 +13,24 @@ namespace {
 constexpr int64_t kDefaultContext = 4096;
 constexpr int64_t kDefaultBatch = 256;
 constexpr int64_t kMaxBatch = 8192;
+constexpr int64_t kStreamedBatch = 2048;
+constexpr uint64_t kScratchShare = 8;
 constexpr int64_t kDefaultSnapshotBytes = int64_t{256} << 20;
 constexpr int64_t kDefaultSnapshotSpacing = 512;
+
+// A prompt reads an expert once for each pass, so passes are as long as an eighth of the experts'
+// memory allows, which their scratch comes out of.
+int64_t StreamedBatch(const Config& config, const SessionOptions& options) {
+  const Arch* arch = FindArch(config.arch);
+  if (options.slab_bytes == 0 || arch == nullptr) return kDefaultBatch;
+  const NetworkShape shape = arch->shape(config);
+  for (int64_t batch = kStreamedBatch; batch > kDefaultBatch; batch /= 2) {
+    const uint64_t arena =
+        Driver::ArenaBytes(shape, static_cast<size_t>(batch), options.context, 1);
+    if (arena <= options.slab_bytes / kScratchShare) return batch;
+  }
+  return kDefaultBatch;
+}
 
 // Defaults filled in, bounds checked.
 StatusOr<SessionOptions> Resolve(const Config& config, SessionOptions options) {
@@ -31,7 +47,7 @@ StatusOr<SessionOptions> Resolve(const Config& config, SessionOptions options) {
     return ArgumentError("reserve: got {}, want -1 to {}, the context", options.reserve,
                          options.context);
   }
-  if (options.batch == 0) options.batch = kDefaultBatch;
+  if (options.batch == 0) options.batch = StreamedBatch(config, options);
   if (options.batch < 1 || options.batch > kMaxBatch) {
     return ArgumentError("batch: got {}, want 1 to {}", options.batch, kMaxBatch);
   }
@@ -109,7 +125,9 @@ StatusOr<std::unique_ptr<Session>> Session::Make(std::shared_ptr<const Model> mo
 
 StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                    const SessionOptions& given) {
-  KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, Resolve(model->config(), given));
+  SessionOptions wanted = given;
+  if (model->residency() != nullptr) wanted.slab_bytes = model->residency()->info().slab_bytes;
+  KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, Resolve(model->config(), wanted));
   const NetworkShape& shape = model->network().shape();
   Memory& memory = model->runtime()->memory();
   KRAFLA_ASSIGN_OR_RETURN(State state,

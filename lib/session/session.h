@@ -28,11 +28,12 @@ struct SessionOptions {
   int64_t context = 0;  // positions; 0: the smaller of 4096 and the model's maximum
   KvType kv = KvType::kF16;
   int64_t reserve = -1;  // positions whose pages are taken at creation; -1: the whole context
-  int64_t batch = 0;     // rows of one forward pass; 0: 256
+  int64_t batch = 0;     // rows of one forward pass; 0: 256, more where experts are streamed
   // Of a model with recurrent state: bytes of its earlier copies (lib/session/snapshots.h), 0: 256
   // MiB, -1: none; and tokens between two of them in a long prompt, 0: 512.
   int64_t snapshot_bytes = 0;
   int64_t snapshot_spacing = 0;
+  uint64_t slab_bytes = 0;  // of experts in memory where they are streamed; Create knows it
 };
 
 // Bytes by kind that a session of these options takes at most, known before anything is allocated.

@@ -93,13 +93,20 @@ uint64_t Weights::ReadBytes(const MlbFile& file) {
 
 StatusOr<std::unique_ptr<Weights>> Weights::Load(std::shared_ptr<Runtime> runtime,
                                                  std::unique_ptr<MlbFile> file,
-                                                 LoadProgress progress, void* user) {
+                                                 LoadProgress progress, void* user,
+                                                 const Stream* stream) {
   std::unique_ptr<Weights> weights(new Weights());
   const FileSource& source = file->source();
   const std::span<const MlbTensor> tensors = file->tensors();
   weights->locations_.resize(tensors.size());
+  if (stream != nullptr) {
+    KRAFLA_ASSIGN_OR_RETURN(
+        weights->residency_,
+        Residency::Create(*runtime, *file, stream->experts_used, stream->options));
+  }
   uint64_t total = 0, in_place = 0, to_read = 0;
   for (size_t i = 0; i < tensors.size(); ++i) {
+    if (weights->is_streamed(i)) continue;
     weights->locations_[i] = InPlace(source, tensors[i]);
     total += tensors[i].bytes;
     if (weights->locations_[i] != nullptr) {
@@ -119,7 +126,7 @@ StatusOr<std::unique_ptr<Weights>> Weights::Load(std::shared_ptr<Runtime> runtim
   KRAFLA_RETURN_IF_ERROR(reporter.Add(in_place));
   std::byte* next = weights->read_.data();
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (weights->locations_[i] != nullptr) continue;
+    if (weights->locations_[i] != nullptr || weights->is_streamed(i)) continue;
     KRAFLA_RETURN_IF_ERROR(ReadTensor(source, tensors[i], next, reporter));
     weights->locations_[i] = next;
     next += Padded(tensors[i].bytes);
@@ -130,7 +137,12 @@ StatusOr<std::unique_ptr<Weights>> Weights::Load(std::shared_ptr<Runtime> runtim
 }
 
 std::span<const std::byte> Weights::bytes(size_t i) const {
+  if (is_streamed(i)) return {};
   return {locations_[i], static_cast<size_t>(file_->tensors()[i].bytes)};
+}
+
+bool Weights::is_streamed(size_t i) const {
+  return residency_ != nullptr && residency_->layout().places[i].layer >= 0;
 }
 
 StatusOr<Matrix> Weights::FindMatrix(std::string_view name, size_t rows, size_t cols) const {
@@ -154,11 +166,17 @@ StatusOr<ExpertMatrices> Weights::FindExperts(std::string_view name, size_t expe
     return FileError("{}: tensor {}: {} bytes, want {}", file_->source().name(), name,
                      tensor->bytes, experts * slice);
   }
-  const std::byte* first = locations_[tensor - file_->tensors().data()];
+  const auto index = static_cast<size_t>(tensor - file_->tensors().data());
+  if (is_streamed(index)) {
+    const ExpertPlace& place = residency_->layout().places[index];
+    return ExpertMatrices{format, experts, rows, cols, nullptr, 0, place.layer, place.in_expert};
+  }
+  const std::byte* first = locations_[index];
   const bool in_place =
       file_->source().data() != nullptr && first == file_->source().data() + tensor->offset;
-  return ExpertMatrices{format, experts, rows,
-                        cols,   first,   in_place ? tensor->slice_stride : slice};
+  ExpertMatrices matrices{format, experts, rows, cols, first};
+  matrices.stride = in_place ? tensor->slice_stride : slice;
+  return matrices;
 }
 
 StatusOr<Vector> Weights::FindVector(std::string_view name, size_t size) const {

@@ -14,6 +14,7 @@
 #include "lib/file/mlb.h"
 #include "lib/quant/format.h"
 #include "lib/runtime/runtime.h"
+#include "lib/weights/residency/residency.h"
 
 namespace krafla {
 
@@ -36,9 +37,15 @@ struct ExpertMatrices {
   size_t cols = 0;
   const std::byte* first = nullptr;
   uint64_t stride = 0;  // bytes from one expert's matrix to the next
+  // Of experts that a Residency keeps, `first` is null.
+  int32_t layer = -1;      // of its layout
+  uint64_t in_expert = 0;  // where the matrix lies in an expert's bytes
 
   size_t n_tiles() const { return (rows + 15) / 16; }
-  Matrix at(size_t expert) const { return {format, rows, cols, first + expert * stride}; }
+  // slot: the expert's bytes, where a Residency keeps it.
+  Matrix at(size_t expert, const std::byte* slot = nullptr) const {
+    return {format, rows, cols, slot != nullptr ? slot + in_expert : first + expert * stride};
+  }
 };
 
 struct Vector {
@@ -52,11 +59,17 @@ using LoadProgress = int (*)(void* user, uint64_t done, uint64_t total);
 
 class Weights {
  public:
+  // Experts that are not all in memory: kept by a Residency, the other tensors are read.
+  struct Stream {
+    ResidencyOptions options;
+    size_t experts_used = 0;  // of a layer for one token
+  };
   // Keeps the file. Where the source is in memory (mapped, or the host's with 64-byte alignment)
   // tensors are used in place; the others are read into one buffer of kind kWeights.
   static StatusOr<std::unique_ptr<Weights>> Load(std::shared_ptr<Runtime> runtime,
                                                  std::unique_ptr<MlbFile> file,
-                                                 LoadProgress progress, void* user);
+                                                 LoadProgress progress, void* user,
+                                                 const Stream* stream = nullptr);
 
   // Bytes of that buffer where no tensor can be used in place.
   static uint64_t ReadBytes(const MlbFile& file);
@@ -67,7 +80,11 @@ class Weights {
                                        size_t cols) const;
   StatusOr<Vector> FindVector(std::string_view name, size_t size) const;
 
-  // The bytes of the i-th tensor of file().tensors(), where the kernels read them.
+  // Null where all tensors are in memory or mapped.
+  Residency* residency() const { return residency_.get(); }
+
+  // The bytes of the i-th tensor of file().tensors(), where the kernels read them; of experts that
+  // a Residency keeps none.
   std::span<const std::byte> bytes(size_t i) const;
 
   const MlbFile& file() const { return *file_; }
@@ -75,10 +92,12 @@ class Weights {
 
  private:
   Weights() = default;
+  bool is_streamed(size_t i) const;
   std::shared_ptr<Runtime> runtime_;
   std::unique_ptr<MlbFile> file_;
   Buffer read_;
   std::vector<const std::byte*> locations_;  // in the order of file().tensors()
+  std::unique_ptr<Residency> residency_;
 };
 
 // y[t * ldy + row] for the tiles [tile_begin, tile_end) of m; the one place that picks a kernel by

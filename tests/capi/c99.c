@@ -6,6 +6,7 @@
 #include "krafla/krafla.h"
 #include "krafla/krafla_batch.h"
 #include "krafla/krafla_constraint.h"
+#include "krafla/krafla_residency.h"
 #include "krafla/krafla_tools.h"
 
 /* A negative array size is a compile error: C99's static assertion. */
@@ -17,7 +18,7 @@ CHECK(runtime_parallel, offsetof(krafla_runtime_options, parallel_for) == 16);
 CHECK(runtime_budget, offsetof(krafla_runtime_options, budget) == 72);
 CHECK(runtime_size, sizeof(krafla_runtime_options) == 88);
 CHECK(runtime_info_size, sizeof(krafla_runtime_info) == 80);
-CHECK(model_options, sizeof(krafla_model_options) == 32);
+CHECK(model_options, sizeof(krafla_model_options) == 40);
 CHECK(model_info_vocab, offsetof(krafla_model_info, n_vocab) == 24);
 CHECK(model_info_size, sizeof(krafla_model_info) == 96);
 CHECK(reader_size, sizeof(krafla_reader) == 32);
@@ -25,7 +26,7 @@ CHECK(tensor_info_size, sizeof(krafla_tensor_info) == 64);
 CHECK(piece_size, sizeof(krafla_piece) == 24);
 CHECK(tokenizer_info_size, sizeof(krafla_tokenizer_info) == 24);
 CHECK(session_options_size, sizeof(krafla_session_options) == 40);
-CHECK(plan_size, sizeof(krafla_plan) == 56);
+CHECK(plan_size, sizeof(krafla_plan) == 80);
 CHECK(session_info_size, sizeof(krafla_session_info) == 48);
 CHECK(append_size, sizeof(krafla_append_options) == 48);
 CHECK(sampler_options_size, sizeof(krafla_sampler_options) == 24);

@@ -47,6 +47,11 @@ const std::string& TinyHybridPath() {
   return model.path;
 }
 
+const std::string& TinyMixturePath() {
+  static const ConvertedModel model("qwen3_moe");
+  return model.path;
+}
+
 ModelHandle OpenTiny(krafla_runtime* runtime) { return Open(TinyModelPath(), runtime); }
 
 ModelHandle Open(const std::string& path, krafla_runtime* runtime) {

@@ -27,6 +27,8 @@ const std::string& TinyModelPath();
 
 // Of a hybrid with recurrent state, without a tokenizer.
 const std::string& TinyHybridPath();
+// Of a mixture of experts, likewise.
+const std::string& TinyMixturePath();
 
 ModelHandle Open(const std::string& path, krafla_runtime* runtime = nullptr);
 ModelHandle OpenTiny(krafla_runtime* runtime = nullptr);

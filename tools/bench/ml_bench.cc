@@ -5,6 +5,7 @@
 
 #include "tools/bench/compare.h"
 #include "tools/bench/measure.h"
+#include "tools/bench/sweep.h"
 #include "tools/options.h"
 #include "tools/output.h"
 
@@ -116,6 +117,18 @@ ExitCode Run(int argc, char** argv) {
   AddBatch(app, &args.model);
   AddKv(app, &args.model, "f16");
   AddLoad(app, &args.model);
+  std::vector<std::string> budgets;
+  app.add_option_function<std::string>(
+         "--ram-budget", [&](const std::string& text) { (void)ParseBudgets(text, &budgets); },
+         "With so much memory for weights instead of all: fractions of the experts or sizes, "
+         "\"1,0.5,4G\"; "
+         "once each, behind a warm-up as long")
+      ->check([](const std::string& text) {
+        std::vector<std::string> parsed;
+        return ParseBudgets(text, &parsed);
+      })
+      ->type_name("X,SIZE,...");
+  AddReader(app, &args.model.stream);
   app.add_flag("--json", json, "An array of objects instead of a table");
   app.add_flag("--csv", csv, "Comma-separated values instead of a table")->excludes("--json");
   app.add_option("--compare", compared, "Two files of --json: their ratios, B / A")
@@ -127,6 +140,10 @@ ExitCode Run(int argc, char** argv) {
   if (!compared.empty()) return Compare(compared[0], compared[1]);
   if (args.model.model.empty()) return Fail(kExitArguments, "MODEL is required");
   if (args.threads.empty()) args.threads.push_back(0);
+  if (!budgets.empty()) {
+    if (csv) return Fail(kExitArguments, "--csv: not with --ram-budget");
+    return Sweep(args, budgets, json);
+  }
   return MeasureAll(args, json, csv);
 }
 

@@ -6,6 +6,7 @@
 #include "tools/options.h"
 #include "tools/output.h"
 #include "tools/run/chat.h"
+#include "tools/run/dry_run.h"
 
 namespace krafla::tools {
 namespace {
@@ -14,6 +15,7 @@ struct RunArgs {
   TalkArgs talk;
   std::string prompt;
   bool has_prompt = false;
+  bool dry_run = false;
 };
 
 constexpr char kFooter[] =
@@ -46,6 +48,8 @@ void AddOptions(CLI::App& app, RunArgs* args) {
              "Positions of the context (default: the smaller of 4096 and the model's maximum)");
   AddKv(app, &talk.model, "f16");
   AddLoad(app, &talk.model);
+  AddStream(app, &talk.model.stream);
+  app.add_flag("--dry-run", args->dry_run, "Print what memory the run would take, and end");
   CLI::Option* lookup =
       app.add_flag("--lookup", talk.lookup,
                    "Guess tokens from what the text said before; never changes the reply");
@@ -81,6 +85,7 @@ ExitCode Run(int argc, char** argv) {
   args.has_prompt = app.count("--prompt") > 0;
   args.talk.has_system = app.count("--system") > 0;
 
+  if (args.dry_run) return DryRun(args.talk.model);
   const bool chat = !args.has_prompt && IsTerminal(STDIN_FILENO);
   if (!args.has_prompt && !chat) {
     if (ExitCode e = ReadAll(STDIN_FILENO, "stdin", &args.prompt)) return e;

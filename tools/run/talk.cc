@@ -238,6 +238,8 @@ std::string Talk::Statistics() const {
   if (speculation_.kind != KRAFLA_SPECULATE_NONE) {
     text += fmt::format("; drafted: {}, accepted: {}", drafted_, accepted_);
   }
+  krafla_residency_info residency;
+  if (GetResidency(model_.get(), &residency)) text += "\n" + StreamStatistics(residency);
   return text;
 }
 

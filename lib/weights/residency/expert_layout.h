@@ -1,0 +1,42 @@
+// Where the experts of a file lie: the matrices of one expert of one layer (gate, up, down)
+// together, so that one read brings all of them.
+#ifndef KRAFLA_LIB_WEIGHTS_RESIDENCY_EXPERT_LAYOUT_H_
+#define KRAFLA_LIB_WEIGHTS_RESIDENCY_EXPERT_LAYOUT_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lib/file/mlb.h"
+
+namespace krafla {
+
+struct ExpertLayer {
+  std::string name;     // "layers.3.experts"
+  uint64_t offset = 0;  // in the file, of expert 0
+  uint64_t stride = 0;  // from one expert to the next
+  uint64_t bytes = 0;   // of one expert
+  uint32_t experts = 0;
+
+  uint64_t offset_of(uint32_t expert) const { return offset + expert * stride; }
+};
+
+// Of a tensor: its layer (-1: not of experts), and where its matrix lies within an expert.
+struct ExpertPlace {
+  int32_t layer = -1;
+  uint64_t in_expert = 0;
+};
+
+struct ExpertLayout {
+  explicit ExpertLayout(const MlbFile& file);
+
+  std::vector<ExpertLayer> layers;  // ascending offsets: the order in which a pass needs them
+  std::vector<ExpertPlace> places;  // in the order of file.tensors()
+  uint64_t expert_bytes = 0;        // of all experts of all layers
+  uint64_t largest = 0;             // expert
+  size_t n_experts = 0;             // of all layers
+};
+
+}  // namespace krafla
+
+#endif  // KRAFLA_LIB_WEIGHTS_RESIDENCY_EXPERT_LAYOUT_H_

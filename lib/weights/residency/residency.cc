@@ -1,0 +1,261 @@
+// Opening, sizes and figures; slots.cc has what happens to slots.
+#include "lib/weights/residency/residency.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "lib/runtime/topology.h"
+#include "lib/weights/residency/pressure_watch.h"
+
+namespace krafla {
+namespace {
+
+constexpr size_t kFloorMore = 2;  // slots of a layer beyond those that one token uses
+
+uint64_t DenseBytes(const MlbFile& file, const ExpertLayout& layout) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < file.tensors().size(); ++i) {
+    if (layout.places[i].layer < 0) bytes += file.tensors()[i].bytes;
+  }
+  return bytes;
+}
+
+size_t FloorSlots(const ExpertLayout& layout, size_t experts_used) {
+  size_t slots = 0;
+  for (const ExpertLayer& layer : layout.layers) {
+    slots += std::min<size_t>(experts_used + kFloorMore, layer.experts);
+  }
+  return slots;
+}
+
+// Pieces that fit, and part of the last where that is all that is wanted.
+size_t SlotsFor(const SlabShape& shape, uint64_t bytes) {
+  size_t slots = 0;
+  for (size_t piece = 0; piece < shape.max_pieces(); ++piece) {
+    if (shape.bytes_of(piece) > bytes) break;
+    bytes -= shape.bytes_of(piece);
+    slots += shape.slots_of(piece);
+  }
+  return slots;
+}
+
+// Past the page cache where the file would not fit it beside the slab.
+ReaderKind Choose(ReaderKind wanted, uint64_t file_bytes, uint64_t slab_bytes) {
+  if (wanted != ReaderKind::kAuto) return wanted;
+  const uint64_t available = AvailableMemory("");
+  const bool fits = slab_bytes < available && file_bytes <= available - slab_bytes;
+  return fits ? ReaderKind::kPageCache : ReaderKind::kUring;
+}
+
+bool IsAligned(const ExpertLayout& layout, uint64_t base) {
+  return std::all_of(layout.layers.begin(), layout.layers.end(), [&](const ExpertLayer& layer) {
+    return (base + layer.offset) % kDirectAlignment == 0 && layer.stride % kDirectAlignment == 0;
+  });
+}
+
+}  // namespace
+
+ResidencyPlan PlanResidency(const MlbFile& file, const ExpertLayout& layout, size_t experts_used,
+                            uint64_t budget) {
+  ResidencyPlan plan;
+  plan.dense_bytes = DenseBytes(file, layout);
+  plan.experts = layout.n_experts;
+  const SlabShape shape(layout.largest, layout.n_experts);
+  size_t least = FloorSlots(layout, experts_used);
+  const size_t pieces =
+      layout.n_experts == 0 ? 0 : (least + shape.piece_slots - 1) / shape.piece_slots;
+  plan.least = plan.dense_bytes;
+  for (size_t piece = 0; piece < pieces; ++piece) plan.least += shape.bytes_of(piece);
+  if (budget == 0) budget = SpareMemory("");
+  if (layout.n_experts != 0 && budget > plan.dense_bytes) {
+    plan.slots = SlotsFor(shape, budget - plan.dense_bytes);
+    plan.slab_bytes = shape.BytesFor(plan.slots);
+  }
+  return plan;
+}
+
+Residency::Residency(Runtime& runtime, const MlbFile& file, size_t experts_used,
+                     const ResidencyOptions& options, const SlabShape& shape)
+    : runtime_(runtime),
+      layout_(file),
+      options_(options),
+      name_(file.source().name()),
+      content_hash_(file.content_hash()),
+      dense_bytes_(DenseBytes(file, layout_)),
+      floor_slots_(FloorSlots(layout_, experts_used)),
+      heat_(layout_),
+      slab_(runtime.memory(), shape),
+      all_slots_(shape.max_slots),
+      pieces_(shape.max_pieces()) {
+  for (const ExpertLayer& layer : layout_.layers) {
+    layers_.push_back({std::vector<int32_t>(layer.experts, kNoSlot)});
+  }
+}
+
+StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const MlbFile& file,
+                                                       size_t experts_used,
+                                                       const ResidencyOptions& options) {
+  uint64_t base = 0;
+  const NativeFile* native = file.source().file(&base);
+  if (native == nullptr) {
+    return UnsupportedError("{}: experts are read from files only, not from memory or callbacks",
+                            file.source().name());
+  }
+  const ExpertLayout layout(file);
+  const ResidencyPlan plan = PlanResidency(file, layout, experts_used, options.budget);
+  const uint64_t given = options.budget == 0 ? SpareMemory("") : options.budget;
+  if (given < plan.least) {
+    return BudgetError(
+        "{}: a budget of {} bytes for weights, want at least {}: {} besides experts "
+        "and {} experts of {}",
+        file.source().name(), given, plan.least, plan.dense_bytes, FloorSlots(layout, experts_used),
+        layout.largest);
+  }
+  std::unique_ptr<Residency> residency(
+      new Residency(runtime, file, experts_used, options,
+                    SlabShape(layout.largest, std::max<size_t>(layout.n_experts, 1))));
+  residency->stamp_ = native->Stamp();
+  residency->file_ = native;
+  residency->budget_ = std::min(given, SpareMemory(""));
+  residency->budget_ = std::max(residency->budget_, plan.least) - plan.dense_bytes;
+  residency->counts_.budget = residency->budget_ + plan.dense_bytes;
+  {
+    const std::lock_guard<std::mutex> lock(residency->mutex_);
+    residency->ApplyLimit();
+    if (residency->slots_ < residency->floor_slots_) {
+      return BudgetError("{}: {} slots for experts fit the runtime's memory, want at least {}",
+                         residency->name_, residency->slots_, residency->floor_slots_);
+    }
+  }
+  KRAFLA_RETURN_IF_ERROR(residency->OpenReader(*native, base));
+  if (!options.heat_map.empty()) {
+    const Status loaded = residency->heat_.Load(options.heat_map, residency->content_hash_);
+    if (!loaded.ok() && loaded.code() != absl::StatusCode::kNotFound) {
+      runtime.Log(LogLevel::kWarning, Message(loaded));
+    }
+    const std::lock_guard<std::mutex> lock(residency->mutex_);
+    for (size_t layer = 0; loaded.ok() && layer < residency->layers_.size(); ++layer) {
+      residency->NotePass(layer);
+      residency->Prefetch(layer);
+    }
+  }
+  residency->keeps_heat_ = !options.heat_map.empty();
+  if (options.watch) residency->watch_ = PressureWatch::Start(*residency);
+  return residency;
+}
+
+Status Residency::OpenReader(const NativeFile& file, uint64_t base) {
+  if (options_.make_reader) {
+    KRAFLA_ASSIGN_OR_RETURN(reader_, options_.make_reader(file, base, *this));
+    return OkStatus();
+  }
+  ReaderKind kind = Choose(options_.reader, stamp_.bytes, active_bytes_);
+  const bool aligned = IsAligned(layout_, base);
+  if (!aligned && kind != ReaderKind::kPageCache) {
+    if (options_.reader != ReaderKind::kAuto) {
+      return UnsupportedError(
+          "{}: experts do not lie at multiples of {} in the file, so they are "
+          "not read past the page cache",
+          name_, kDirectAlignment);
+    }
+    kind = ReaderKind::kPageCache;
+  }
+  // Each falls back to the next, unless it was asked for by name.
+  while (true) {
+    StatusOr<std::unique_ptr<BlockReader>> opened =
+        kind == ReaderKind::kUring ? OpenUringReader(file, base, *this)
+                                   : OpenPoolReader(file, base, kind == ReaderKind::kPool, *this);
+    if (opened.ok()) {
+      reader_ = *std::move(opened);
+      return OkStatus();
+    }
+    if (options_.reader != ReaderKind::kAuto || kind == ReaderKind::kPageCache) {
+      return opened.status();
+    }
+    runtime_.Log(LogLevel::kInfo, Message(opened.status()));
+    kind = kind == ReaderKind::kUring ? ReaderKind::kPool : ReaderKind::kPageCache;
+  }
+}
+
+Residency::~Residency() {
+  watch_.reset();
+  reader_.reset();
+  if (!keeps_heat_) return;
+  if (const Status saved = heat_.Save(options_.heat_map, content_hash_); !saved.ok()) {
+    runtime_.Log(LogLevel::kWarning, Message(saved));
+  }
+}
+
+ResidencyInfo Residency::info() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  ResidencyInfo info = counts_;
+  info.reader = reader_->kind();
+  info.slots = slots_;
+  info.experts = layout_.n_experts;
+  info.slot_bytes = slab_.shape().slot_bytes;
+  info.slab_bytes = slab_.bytes();
+  info.dense_bytes = dense_bytes_;
+  for (const Slot& slot : all_slots_) info.resident += slot.state == State::kReady;
+  return info;
+}
+
+template <typename Change>
+uint64_t Residency::Resize(bool pressure, Change change) {
+  uint64_t before = 0;
+  uint64_t after = 0;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    before = active_bytes_;
+    change();
+    ApplyLimit();
+    after = active_bytes_;
+    if (after < before) ++counts_.shrinks;
+    if (after > before) ++counts_.grows;
+  }
+  if (after != before) {
+    runtime_.Log(LogLevel::kInfo,
+                 FormatText("{}: experts in memory: {} bytes, {} before", name_, after, before));
+    if (options_.on_resize) options_.on_resize(before, after, pressure);
+  }
+  return after;
+}
+
+uint64_t Residency::Trim(uint64_t bytes) {
+  return Resize(false, [&] { trim_limit_ = bytes; });
+}
+
+void Residency::Reserve(int64_t bytes) {
+  Resize(false, [&] { reserved_ += bytes; });
+}
+
+// 15 % at once; 5 % a step on the way back (additive increase, multiplicative decrease).
+void Residency::OnPressure(uint64_t bytes) {
+  Resize(true, [&] {
+    const uint64_t give = std::max(bytes, active_bytes_ / 100 * 15);
+    pressure_limit_ = active_bytes_ - std::min(give, active_bytes_);
+  });
+}
+
+void Residency::OnCalm() {
+  Resize(true, [&] {
+    if (pressure_limit_ == UINT64_MAX) return;
+    pressure_limit_ += std::max(budget_ / 20, slab_.shape().piece_bytes);
+    if (pressure_limit_ >= budget_) pressure_limit_ = UINT64_MAX;
+  });
+}
+
+uint64_t Residency::limit() const {
+  const auto reserved = static_cast<uint64_t>(std::max<int64_t>(reserved_, 0));
+  return std::min({budget_ - std::min(reserved, budget_), trim_limit_, pressure_limit_});
+}
+
+void Residency::ApplyLimit() {
+  const uint64_t bytes = limit();
+  while (ShrinkOnce(bytes)) {
+  }
+  while (GrowOnce(bytes)) {
+  }
+}
+
+}  // namespace krafla

@@ -1,0 +1,62 @@
+// Models whose experts are streamed, and readers that fail on purpose.
+#ifndef KRAFLA_TESTS_SESSION_STREAMING_H_
+#define KRAFLA_TESTS_SESSION_STREAMING_H_
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/session/fixture.h"
+#include "tests/support/temp_folder.h"
+
+namespace krafla::test {
+
+// A model's file for as long as the object lives.
+class StreamedFile {
+ public:
+  StreamedFile(const std::string& name, Format format) : path_(folder_ / "model.mlb") {
+    WriteTiny(name, format, path_);
+  }
+  const std::string& path() const { return path_; }
+  std::string Beside(const std::string& name) const { return folder_ / name; }
+
+  StatusOr<std::shared_ptr<const Model>> TryOpen(const ResidencyOptions* options,
+                                                 int32_t threads) const {
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<FileSource> source, OpenForReading(path_));
+    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<MlbFile> file, MlbFile::Open(std::move(source)));
+    return Model::Open(MakeRuntime(threads), std::move(file), nullptr, nullptr, options);
+  }
+  std::shared_ptr<const Model> Open(const ResidencyOptions* options, int32_t threads) const {
+    auto model = TryOpen(options, threads);
+    INFO(Message(model.status()));
+    REQUIRE(model.ok());
+    return *model;
+  }
+
+  // Of a budget from which no expert has to leave, and of the least with which it runs.
+  ResidencyPlan Plan(size_t experts_used) const {
+    auto source = OpenForReading(path_);
+    REQUIRE(source.ok());
+    auto file = MlbFile::Open(*std::move(source));
+    REQUIRE(file.ok());
+    return PlanResidency(**file, ExpertLayout(**file), experts_used, uint64_t{1} << 40);
+  }
+
+ private:
+  TempFolder folder_;
+  std::string path_;
+};
+
+// Reads at once, on the caller's thread or, where that would be under the caller's lock, on one of
+// its own; `fault` says what becomes of the n-th block (from 0).
+enum class Fault { kNone, kError, kShort, kNever };
+using FaultPlan = std::function<Fault(uint64_t n)>;
+
+ReaderFactory Faulty(FaultPlan plan);
+
+}  // namespace krafla::test
+
+#endif  // KRAFLA_TESTS_SESSION_STREAMING_H_

@@ -1,0 +1,218 @@
+// What becomes of a session when experts cannot be read.
+#include <condition_variable>
+#include <deque>
+#include <fstream>
+#include <mutex>
+#include <thread>
+
+#include "tests/session/streaming.h"
+
+namespace krafla::test {
+namespace {
+
+class FaultyReader final : public BlockReader {
+ public:
+  FaultyReader(NativeFile file, uint64_t base, BlockListener& listener, FaultPlan plan)
+      : file_(std::move(file)), base_(base), listener_(listener), plan_(std::move(plan)) {
+    thread_ = std::thread([this] { Work(); });
+  }
+  ~FaultyReader() override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stop_ = true;
+    }
+    wake_.notify_all();
+    thread_.join();
+  }
+  ReaderKind kind() const override { return ReaderKind::kPool; }
+  void Read(const BlockRead& block) override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      blocks_.push_back(block);
+    }
+    wake_.notify_all();
+  }
+  void Hurry(uint64_t) override {}
+
+ private:
+  Status ReadOne(const BlockRead& block, Fault fault) const {
+    if (fault == Fault::kError) return IoError("Input/output error");
+    // What a failed read leaves behind must never be used.
+    if (fault == Fault::kShort) {
+      std::memset(block.out, 0x5A, static_cast<size_t>(block.bytes / 2));
+      return FileError("ends at {} while open", block.offset + block.bytes / 2);
+    }
+    for (uint64_t at = 0; at < block.bytes;) {
+      KRAFLA_ASSIGN_OR_RETURN(const size_t got,
+                              file_.ReadSome(base_ + block.offset + at, block.out + at,
+                                             static_cast<size_t>(block.bytes - at)));
+      if (got == 0) return FileError("ends at {} while open", block.offset + at);
+      at += got;
+    }
+    return OkStatus();
+  }
+  void Work() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    for (uint64_t n = 0;; ++n) {
+      wake_.wait(lock, [this] { return stop_ || !blocks_.empty(); });
+      if (stop_) return;
+      const BlockRead block = blocks_.front();
+      blocks_.pop_front();
+      lock.unlock();
+      const Fault fault = plan_(n);
+      if (fault != Fault::kNever) listener_.OnBlock(block.tag, ReadOne(block, fault));
+      lock.lock();
+    }
+  }
+
+  const NativeFile file_;
+  const uint64_t base_;
+  BlockListener& listener_;
+  const FaultPlan plan_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::deque<BlockRead> blocks_;
+  bool stop_ = false;
+  std::thread thread_;
+};
+
+}  // namespace
+
+ReaderFactory Faulty(FaultPlan plan) {
+  return [plan](const NativeFile& file, uint64_t base,
+                BlockListener& listener) -> StatusOr<std::unique_ptr<BlockReader>> {
+    KRAFLA_ASSIGN_OR_RETURN(NativeFile own, file.Reopen(/*direct=*/false));
+    return std::make_unique<FaultyReader>(std::move(own), base, listener, plan);
+  };
+}
+
+namespace {
+
+const std::vector<int32_t> kIds = Ids(60, 4, 512);
+
+ResidencyOptions Least(const StreamedFile& file) {
+  ResidencyOptions options;
+  options.budget = file.Plan(2).least;
+  options.watch = false;
+  return options;
+}
+
+TEST_CASE("an expert that cannot be read is an error, and the session goes on afterwards") {
+  const StreamedFile file("qwen3_moe", Format::kQ8);
+  const auto whole = NewSession(file.Open(nullptr, 1), {});
+  REQUIRE(whole->Append(kIds, {}).ok());
+
+  const Fault fault = GENERATE(Fault::kError, Fault::kShort);
+  const uint64_t which = GENERATE(0, 3, 9, 20);
+  ResidencyOptions options = Least(file);
+  options.make_reader = Faulty([&](uint64_t n) { return n == which ? fault : Fault::kNone; });
+  const auto model = file.Open(&options, 2);
+  const auto session = NewSession(model, {});
+  Status status;
+  size_t failures = 0;
+  for (const int32_t id : kIds) {
+    while (!(status = session->Append({&id, 1}, {})).ok()) {
+      ++failures;
+      INFO(Message(status));
+      CHECK(status.code() == (fault == Fault::kError ? absl::StatusCode::kUnavailable
+                                                     : absl::StatusCode::kDataLoss));
+      CHECK(Message(status).find("layers.") != std::string_view::npos);
+      CHECK(Message(status).find(": expert ") != std::string_view::npos);
+      REQUIRE(failures == 1);
+    }
+  }
+  CHECK(failures == 1);
+  CHECK(SameBits(session->logits(), whole->logits()));
+  CHECK(model->residency()->info().errors == 1);
+}
+
+TEST_CASE("a prompt fails as one and can be read again") {
+  const StreamedFile file("qwen3_5_moe", Format::kQ4);
+  const auto whole = NewSession(file.Open(nullptr, 1), {});
+  REQUIRE(whole->Append(kIds, {}).ok());
+  ResidencyOptions options = Least(file);
+  options.make_reader =
+      Faulty([](uint64_t n) { return n % 8 == 5 ? Fault::kError : Fault::kNone; });
+  const auto session = NewSession(file.Open(&options, 2), {});
+  // Each pass wants every expert of four layers, more than eight reads.
+  CHECK(!session->Append(kIds, {}).ok());
+  CHECK(session->length() == 0);
+  // In slices what was done stays done, so that the end is reached.
+  REQUIRE(session->Begin(kIds, {}).ok());
+  size_t failures = 0;
+  for (;;) {
+    const StatusOr<bool> step = session->Step(-1);
+    if (step.ok()) break;
+    REQUIRE(++failures < 1000);
+  }
+  CHECK(failures > 0);
+  CHECK(SameBits(session->logits(), whole->logits()));
+}
+
+TEST_CASE("a read that never ends can be cancelled, and closing does not wait for it") {
+  const StreamedFile file("qwen3_moe", Format::kQ8);
+  ResidencyOptions options = Least(file);
+  std::atomic<bool> asked{false};
+  options.make_reader = Faulty([&](uint64_t n) {
+    if (n < 4) return Fault::kNone;
+    asked.store(true);
+    return Fault::kNever;
+  });
+  const auto session = NewSession(file.Open(&options, 2), {});
+  std::thread canceller([&] {
+    while (!asked.load()) std::this_thread::yield();
+    session->Cancel();
+  });
+  CHECK(session->Append(kIds, {}).code() == absl::StatusCode::kCancelled);
+  canceller.join();
+  CHECK(session->length() == 0);
+  // A time slice ends too.
+  REQUIRE(session->Begin(kIds, {}).ok());
+  const StatusOr<bool> step = session->Step(20000);
+  REQUIRE(step.ok());
+  CHECK(!*step);
+  session->Abandon();
+}
+
+TEST_CASE("a file that changes while it is open is an error") {
+  const StreamedFile file("qwen3_moe", Format::kQ8);
+  const ReaderKind kind = GENERATE(ReaderKind::kPageCache, ReaderKind::kAuto);
+  const bool truncate = GENERATE(true, false);
+  ResidencyOptions options = Least(file);
+  options.reader = kind;
+  const auto session = NewSession(file.Open(&options, 1), {});
+  const int32_t first = kIds[0];
+  REQUIRE(session->Append({&first, 1}, {}).ok());
+  const auto before = Copy(session->logits());
+  if (truncate) {
+    std::filesystem::resize_file(PathOf(file.path()),
+                                 std::filesystem::file_size(PathOf(file.path())) / 2);
+  } else {
+    const auto later =
+        std::filesystem::last_write_time(PathOf(file.path())) + std::chrono::hours(1);
+    std::filesystem::last_write_time(PathOf(file.path()), later);
+  }
+  const Status status = session->Append(kIds, {});
+  INFO(Message(status));
+  CHECK(status.code() == absl::StatusCode::kDataLoss);
+  CHECK(session->length() == 1);
+  CHECK(SameBits(session->logits(), before));
+}
+
+TEST_CASE("a file that is replaced under its name is the old one to who has it open") {
+  const StreamedFile file("qwen3_moe", Format::kQ8);
+  const auto whole = NewSession(file.Open(nullptr, 1), {});
+  REQUIRE(whole->Append(kIds, {}).ok());
+  const ResidencyOptions options = Least(file);
+  const auto session = NewSession(file.Open(&options, 1), {});
+  const std::string other = file.Beside("other.mlb");
+  WriteWholeFile(other, "something else");
+  std::error_code error;
+  std::filesystem::rename(PathOf(other), PathOf(file.path()), error);
+  if (error) return;  // Windows keeps the names of open files
+  REQUIRE(session->Append(kIds, {}).ok());
+  CHECK(SameBits(session->logits(), whole->logits()));
+}
+
+}  // namespace
+}  // namespace krafla::test

@@ -1,0 +1,227 @@
+// The cost model: a token takes the time that its weights need to pass through memory, and, as far
+// as that hides nothing of it, the time that its misses need to come from the disk,
+//   T = D / B + M / S - overlap,  0 <= overlap <= min(D / B, M / S),
+// D the weights that a token uses, B what a run with all experts in memory got of them per second,
+// M the bytes that were missed, S what the reader got per second. Both ends are printed.
+#include "tools/bench/sweep.h"
+
+#include <krafla/krafla_residency.h>
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <nlohmann/json.hpp>
+
+#include "tools/interrupt.h"
+#include "tools/options.h"
+#include "tools/output.h"
+
+namespace krafla::tools {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Row {
+  std::string budget;
+  bool is_decode = false;
+  int64_t n = 0;
+  double fraction = 0;  // of the experts that have a slot
+  double tokens_per_s = 0;
+  krafla_residency_info info{};
+  double slowest = 0;  // tokens/s by the cost model, nothing overlapping
+  double fastest = 0;  // and all that can
+};
+
+// A number up to 1 without a unit.
+bool IsFraction(const std::string& text, double* fraction) {
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), *fraction);
+  return error == std::errc() && end == text.data() + text.size() && *fraction > 0 &&
+         *fraction <= 1;
+}
+
+ExitCode PlanOf(const BenchArgs& args, uint64_t budget, krafla_plan* plan) {
+  krafla_residency_options residency = KRAFLA_RESIDENCY_OPTIONS_INIT;
+  residency.budget = budget;
+  krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+  options.residency = &residency;
+  *plan = {};
+  plan->struct_size = sizeof(*plan);
+  const std::string& path = args.model.model;
+  const int32_t code = krafla_plan_path(plan, path.data(), path.size(), &options, nullptr);
+  return code == KRAFLA_OK ? kExitOk : FailWith(code, path);
+}
+
+// Bytes of a budget that was given as a fraction of the experts.
+ExitCode BudgetOf(const BenchArgs& args, const std::string& text, uint64_t* bytes) {
+  double fraction = 0;
+  if (!IsFraction(text, &fraction)) {
+    std::optional<uint64_t> parsed;
+    (void)ParseBytes(text, &parsed);
+    *bytes = parsed.value_or(0);
+    return kExitOk;
+  }
+  krafla_plan none, all;
+  if (ExitCode e = PlanOf(args, 1, &none)) return e;
+  if (ExitCode e = PlanOf(args, uint64_t{1} << 62, &all)) return e;
+  const uint64_t dense = none.weights_read;
+  *bytes = dense + static_cast<uint64_t>(fraction * static_cast<double>(all.weights_read - dense));
+  *bytes = std::max(*bytes, none.least_budget);
+  return kExitOk;
+}
+
+class Run {
+ public:
+  Run(const BenchArgs& args, int64_t threads, std::string budget)
+      : args_(args), threads_(threads), budget_(std::move(budget)) {}
+
+  ExitCode Open() {
+    if (ExitCode e = OpenRuntime(threads_, &runtime_)) return e;
+    ModelArgs model = args_.model;
+    uint64_t bytes = 0;
+    if (ExitCode e = BudgetOf(args_, budget_, &bytes)) return e;
+    model.stream.budget = bytes;
+    return OpenModel(model, runtime_.get(), &model_);
+  }
+
+  // Other ids than those that warm up, so that only what is used often is still there.
+  ExitCode Measure(bool is_decode, int64_t n, Row* row) {
+    const krafla_model_info model = ModelInfo(model_.get());
+    ModelArgs session_args = args_.model;
+    session_args.context = std::max<int64_t>(2 * n + 1, args_.depth + n + 1);
+    SessionPtr session;
+    if (ExitCode e = CreateSession(session_args, model_.get(), &session)) return e;
+    if (ExitCode e = Append(session, model, 1, 1, false)) return e;
+    if (is_decode) {
+      if (ExitCode e = Append(session, model, 2, n, true)) return e;
+    }
+    krafla_residency_info before, after;
+    (void)GetResidency(model_.get(), &before);
+    const auto start = std::chrono::steady_clock::now();
+    if (ExitCode e = Append(session, model, 3, n, is_decode)) return e;
+    const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
+    (void)GetResidency(model_.get(), &after);
+    row->budget = budget_;
+    row->is_decode = is_decode;
+    row->n = n;
+    row->info = Since(after, before);
+    row->fraction = static_cast<double>(after.slots) /
+                    static_cast<double>(std::max<uint64_t>(after.experts, 1));
+    row->tokens_per_s = static_cast<double>(n) / std::max(took.count(), 1e-9);
+    return kExitOk;
+  }
+
+ private:
+  ExitCode Append(const SessionPtr& session, const krafla_model_info& model, uint64_t seed,
+                  int64_t n, bool one_by_one) {
+    std::vector<int32_t> ids(static_cast<size_t>(n));
+    for (int32_t& id : ids) {  // Knuth's MMIX generator
+      seed = seed * 6364136223846793005u + 1442695040888963407u;
+      id = static_cast<int32_t>((seed >> 33) % static_cast<uint32_t>(model.n_vocab));
+    }
+    const size_t step = one_by_one ? 1 : ids.size();
+    for (size_t at = 0; at < ids.size(); at += step) {
+      if (Interrupted()) return kExitInterrupted;
+      const int32_t code = CallUntilInterrupted(session.get(), [&] {
+        return krafla_session_append(session.get(), ids.data() + at, step, nullptr);
+      });
+      if (code != KRAFLA_OK) return FailWith(code, "append");
+    }
+    return kExitOk;
+  }
+
+  const BenchArgs& args_;
+  const int64_t threads_;
+  const std::string budget_;
+  RuntimePtr runtime_;
+  ModelPtr model_;
+};
+
+// Beside the row of the same test with the most experts in memory.
+void Expect(const std::vector<Row>& rows, Row* row) {
+  const Row* best = nullptr;
+  for (const Row& other : rows) {
+    if (other.is_decode == row->is_decode && other.n == row->n &&
+        (best == nullptr || other.fraction > best->fraction)) {
+      best = &other;
+    }
+  }
+  const double memory = 1 / best->tokens_per_s - static_cast<double>(best->info.stall_ns) * 1e-9 /
+                                                     static_cast<double>(best->n);
+  const double rate = ReadBytesPerSecond(row->info);
+  const double disk =
+      rate > 0 ? static_cast<double>(row->info.bytes_read) / rate / static_cast<double>(row->n) : 0;
+  row->slowest = 1 / (memory + disk);
+  row->fastest = 1 / std::max(memory, disk);
+}
+
+Json ToJson(const Row& row) {
+  return {{"budget", row.budget},
+          {"test", row.is_decode ? "decode" : "prompt"},
+          {"n", row.n},
+          {"fraction", row.fraction},
+          {"tokens_per_s", row.tokens_per_s},
+          {"hit_rate", HitRate(row.info)},
+          {"bytes_read", row.info.bytes_read},
+          {"read_gb_s", ReadBytesPerSecond(row.info) / 1e9},
+          {"stall_s", static_cast<double>(row.info.stall_ns) * 1e-9},
+          {"reader", ReaderName(row.info.reader)},
+          {"model_slowest", row.slowest},
+          {"model_fastest", row.fastest}};
+}
+
+std::string ToText(const Row& row) {
+  return fmt::format(
+      "{:>8}  {:<6}  {:>5}  {:>8.3f}  {:>8.2f}  {:>7.1f} %  {:>8.2f}  {:>6.2f}  {:>8.2f}  "
+      "{:>7.2f} - {:.2f}\n",
+      row.budget, row.is_decode ? "decode" : "prompt", row.n, row.fraction, row.tokens_per_s,
+      100 * HitRate(row.info), static_cast<double>(row.info.bytes_read) / 1e9,
+      ReadBytesPerSecond(row.info) / 1e9, static_cast<double>(row.info.stall_ns) * 1e-9,
+      row.slowest, row.fastest);
+}
+
+}  // namespace
+
+std::string ParseBudgets(const std::string& text, std::vector<std::string>* budgets) {
+  budgets->clear();
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    budgets->push_back(text.substr(at, comma - at));
+    double fraction = 0;
+    std::optional<uint64_t> bytes;
+    if (!IsFraction(budgets->back(), &fraction)) {
+      std::string error = ParseBytes(budgets->back(), &bytes);
+      if (!error.empty()) return error + ", or a fraction of the experts up to 1";
+    }
+    at = comma + 1;
+  }
+  return {};
+}
+
+ExitCode Sweep(const BenchArgs& args, const std::vector<std::string>& budgets, bool json) {
+  std::vector<Row> rows;
+  for (const int64_t threads : args.threads) {
+    for (const std::string& budget : budgets) {
+      Run run(args, threads, budget);
+      if (ExitCode e = run.Open()) return e;
+      for (const bool is_decode : {false, true}) {
+        for (const int64_t n : is_decode ? args.decode : args.prompt) {
+          if (n == 0) continue;
+          if (ExitCode e = run.Measure(is_decode, n, &rows.emplace_back())) return e;
+        }
+      }
+    }
+  }
+  for (Row& row : rows) Expect(rows, &row);
+  if (json) {
+    Json array = Json::array();
+    for (const Row& row : rows) array.push_back(ToJson(row));
+    return WriteStdout(array.dump(1) + "\n");
+  }
+  std::string text =
+      "  budget  test        n  resident  tokens/s        hit   GB read    GB/s  waited s  cost "
+      "model: tokens/s\n";
+  for (const Row& row : rows) text += ToText(row);
+  return WriteStdout(text);
+}
+
+}  // namespace krafla::tools
