@@ -100,6 +100,7 @@ struct krafla_chat {
   std::shared_ptr<capi::SharedVocabulary> vocabulary;
   std::vector<TrustedVariable> variables;
   krafla_chat_options options = KRAFLA_CHAT_OPTIONS_INIT;
+  std::string prompt_end;  // of the prompt that was encoded last, for a reply that follows it
   std::unique_ptr<Reply> reply;
   std::deque<ReplyEvent> last;  // events of a reply that has ended
   ReplyEvent current{};         // what the last krafla_chat_next gave out
@@ -293,7 +294,7 @@ int32_t krafla_chat_encode(krafla_chat* chat, int32_t* ids, size_t capacity, siz
     KRAFLA_CHECK_POINTER(n);
     KRAFLA_RETURN_IF_ERROR(capi::CheckArray(ids, capacity, "ids"));
     std::vector<int32_t> made;
-    KRAFLA_RETURN_IF_ERROR(Encode(*chat, chat->conversation, &made, nullptr));
+    KRAFLA_RETURN_IF_ERROR(Encode(*chat, chat->conversation, &made, &chat->prompt_end));
     *n = made.size();
     if (made.size() > capacity) {
       return BufferError("ids: got room for {}, want {}", capacity, made.size());
@@ -330,7 +331,7 @@ int32_t krafla_chat_append(krafla_chat* chat, krafla_session* session,
 
 int32_t krafla_chat_push(krafla_chat* chat, int32_t id) {
   return With(chat, [&]() -> Status {
-    if (!chat->reply) chat->reply = NewReply(*chat, {});
+    if (!chat->reply) chat->reply = NewReply(*chat, chat->prompt_end);
     return chat->reply->Push(id);
   });
 }
@@ -338,7 +339,7 @@ int32_t krafla_chat_push(krafla_chat* chat, int32_t id) {
 int32_t krafla_chat_push_text(krafla_chat* chat, const char* text, size_t length) {
   return With(chat, [&]() -> Status {
     KRAFLA_ASSIGN_OR_RETURN(const auto given, capi::ReadString(text, length, "text"));
-    if (!chat->reply) chat->reply = NewReply(*chat, {});
+    if (!chat->reply) chat->reply = NewReply(*chat, chat->prompt_end);
     chat->reply->Push(given);
     return OkStatus();
   });
@@ -377,6 +378,7 @@ int32_t krafla_chat_finish(krafla_chat* chat) {
     chat->reply->Finish();
     while (auto event = chat->reply->Next()) chat->last.push_back(*std::move(event));
     chat->reply->AddTo(&chat->conversation);
+    chat->prompt_end.clear();
     chat->reply.reset();
     return OkStatus();
   });

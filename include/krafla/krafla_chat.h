@@ -97,8 +97,8 @@ typedef struct krafla_chat_event {
 #define KRAFLA_CHAT_EVENT_INIT \
   { sizeof(krafla_chat_event), 0, 0, NULL, 0, NULL, 0 }
 
-/* One token of the reply, control tokens included (krafla_token.id); or text of it, for replies
- * that come from elsewhere. Begins a reply where append has not. since 1 */
+/* One token of the reply, control tokens included (krafla_token.id); or text of it. Where append
+ * has not begun a reply, one to the prompt that was encoded last begins. since 1 */
 KRAFLA_API int32_t krafla_chat_push(krafla_chat *chat, int32_t id);
 KRAFLA_API int32_t krafla_chat_push_text(krafla_chat *chat, const char *text, size_t length);
 /* The next event; KRAFLA_PAUSED where there is none yet. since 1 */
