@@ -1,0 +1,195 @@
+"""/v1/chat/completions: plain, streamed, stops, log-probabilities, choices, usage."""
+import unittest
+
+from serving import Server, call, model
+
+PATH = "/v1/chat/completions"
+ASK = {"messages": [{"role": "user", "content": "In the beginning"}], "max_tokens": 12, "temperature": 0}
+
+
+def text_of(events, choice=0):
+    return "".join(c["delta"].get("content", "") for e in events if e != "[DONE]"
+                   for c in e["choices"] if c["index"] == choice)
+
+
+class Chat(unittest.TestCase):
+    def setUp(self):
+        self.server = Server.get()
+
+    def ask(self, **fields):
+        answer = self.server.post(PATH, {**ASK, **fields})
+        self.assertEqual(answer.status, 200, answer)
+        return answer.json
+
+    def test_plain(self):
+        reply = self.ask()
+        self.assertEqual(reply["object"], "chat.completion")
+        self.assertTrue(reply["id"].startswith("chatcmpl-"))
+        self.assertEqual(reply["model"], "chat")
+        self.assertRegex(reply["system_fingerprint"], r"^krafla-\d+\.\d+\.\d+-a\d+-[0-9a-f]{16}$")
+        choice = reply["choices"][0]
+        self.assertEqual(choice["message"]["role"], "assistant")
+        self.assertEqual(choice["finish_reason"], "length")
+        self.assertEqual(reply["usage"]["completion_tokens"], 12)
+        self.assertEqual(reply["usage"]["total_tokens"], reply["usage"]["prompt_tokens"] + 12)
+        alone = call("ml_run", model(), "-p", "In the beginning", "-n", "12").stdout.decode()
+        self.assertEqual(choice["message"]["content"], alone)
+
+    def test_stream_is_the_same_text(self):
+        plain = self.ask()
+        events = self.server.events(PATH, ASK)
+        self.assertEqual(events[-1], "[DONE]")
+        self.assertEqual(events[0]["choices"][0]["delta"], {"role": "assistant", "content": ""})
+        self.assertEqual(text_of(events), plain["choices"][0]["message"]["content"])
+        self.assertEqual([e["choices"][0]["finish_reason"] for e in events[:-1]],
+                         [None] * (len(events) - 2) + ["length"])
+        self.assertEqual({e["id"] for e in events[:-1]}, {events[0]["id"]})
+        self.assertTrue(all("usage" not in e for e in events[:-1]))
+
+    def test_usage_only_when_asked(self):
+        for include in (True, False):
+            events = self.server.events(PATH, {**ASK, "stream_options": {"include_usage": include}})
+            with_usage = [e for e in events[:-1] if "usage" in e]
+            self.assertEqual(len(with_usage), 1 if include else 0)
+            if include:
+                self.assertEqual(events[-2]["choices"], [])
+                self.assertEqual(events[-2]["usage"]["completion_tokens"], 12)
+
+    def test_streamed_characters_are_whole(self):
+        # Random weights at a high temperature: bytes that form no characters.
+        body = {**ASK, "temperature": 1.5, "seed": 5, "max_tokens": 200}
+        plain = self.ask(temperature=1.5, seed=5, max_tokens=200)["choices"][0]["message"]["content"]
+        self.assertEqual(text_of(self.server.events(PATH, body)), plain)
+        self.assertIn("\N{REPLACEMENT CHARACTER}", plain)
+
+    def test_stops(self):
+        whole = self.ask(max_tokens=40)["choices"][0]["message"]["content"]
+        stop = whole[12:15]
+        for stops in (stop, [stop], [stop, "\x00never"], ["", stop]):
+            reply = self.ask(max_tokens=40, stop=stops)["choices"][0]
+            self.assertEqual(reply["message"]["content"], whole[:whole.index(stop)])
+            self.assertEqual(reply["finish_reason"], "stop")
+            events = self.server.events(PATH, {**ASK, "max_tokens": 40, "stop": stops})
+            self.assertEqual(text_of(events), whole[:whole.index(stop)])
+        for stops in (None, [], ""):
+            self.assertEqual(self.ask(max_tokens=40, stop=stops)["choices"][0]["message"]["content"], whole)
+
+    def test_logprobs(self):
+        reply = self.ask(logprobs=True, top_logprobs=3)["choices"][0]
+        entries = reply["logprobs"]["content"]
+        self.assertEqual(len(entries), 12)
+        self.assertEqual(bytes(b for e in entries for b in e["bytes"]).decode(errors="replace"),
+                         reply["message"]["content"])
+        for entry in entries:
+            self.assertEqual(len(entry["top_logprobs"]), 3)
+            self.assertEqual(entry["top_logprobs"][0]["token"], entry["token"])  # greedy
+            self.assertLessEqual(entry["logprob"], 0)
+        events = self.server.events(PATH, {**ASK, "logprobs": True, "top_logprobs": 3})
+        streamed = [e for event in events[:-1] for e in (event["choices"][0]["logprobs"] or {"content": []})["content"]]
+        self.assertEqual(streamed, entries)
+
+    def test_seed(self):
+        first = self.ask(temperature=1, seed=7)
+        again = self.ask(temperature=1, seed=7)
+        self.assertEqual(first["seed"], 7)
+        self.assertEqual(first["choices"], again["choices"])
+        drawn = self.ask(temperature=1)
+        self.assertEqual(self.ask(temperature=1, seed=drawn["seed"])["choices"], drawn["choices"])
+        self.assertNotEqual(self.ask(temperature=1)["seed"], drawn["seed"])
+
+    def test_choices(self):
+        reply = self.ask(n=3, temperature=1, seed=7)
+        self.assertEqual([c["index"] for c in reply["choices"]], [0, 1, 2])
+        texts = [c["message"]["content"] for c in reply["choices"]]
+        for i, text in enumerate(texts):
+            self.assertEqual(self.ask(temperature=1, seed=7 + i)["choices"][0]["message"]["content"], text)
+        events = self.server.events(PATH, {**ASK, "n": 3, "temperature": 1, "seed": 7})
+        self.assertEqual([text_of(events, i) for i in range(3)], texts)
+        self.assertEqual(reply["usage"]["completion_tokens"], 36)
+
+    def test_penalties_and_bias_change_the_reply(self):
+        plain = self.ask(max_tokens=30)["choices"][0]["message"]["content"]
+        token = self.server.post("/tokenize", {"content": plain}).json["tokens"][0]
+        for fields in ({"logit_bias": {str(token): -100}}, {"logit_bias": [[token, False]]},
+                       {"repeat_penalty": 1.9}, {"presence_penalty": 2, "frequency_penalty": 2}):
+            self.assertNotEqual(self.ask(max_tokens=30, **fields)["choices"][0]["message"]["content"], plain, fields)
+
+    def test_next_turn_reads_only_what_is_new(self):
+        text = "and the earth was without form and void " * 30
+        messages = [{"role": "user", "content": text}]
+        first = self.ask(messages=messages, max_tokens=20)
+        messages += [first["choices"][0]["message"], {"role": "user", "content": "go on"}]
+        for body in ({}, {"stream": True, "stream_options": {"include_usage": True}}):
+            if body:
+                usage = self.server.events(PATH, {**ASK, "messages": messages, **body})[-2]["usage"]
+            else:
+                usage = self.ask(messages=messages)["usage"]
+            cached = usage["prompt_tokens_details"]["cached_tokens"]
+            self.assertGreaterEqual(cached, first["usage"]["prompt_tokens"] - 1)
+            self.assertLess(usage["prompt_tokens"] - cached, 80)
+
+    def test_edit_and_regenerate_equal_a_cold_run(self):
+        turns = [{"role": "user", "content": "and God said " * 20}, {"role": "assistant", "content": "so"},
+                 {"role": "user", "content": "why"}]
+        self.ask(messages=turns)
+        edited = [*turns[:2], {"role": "user", "content": "why not"}]
+        warm = [self.ask(messages=m)["choices"] for m in (edited, edited, turns)]
+        with Server("--cache-mib", "0") as cold:
+            cold.ready()
+            for messages, choices in zip((edited, edited, turns), warm):
+                self.assertEqual(cold.post(PATH, {**ASK, "messages": messages}).json["choices"], choices)
+
+    def test_progress(self):
+        text = "and it was so " * 120
+        events = self.server.events(PATH, {**ASK, "return_progress": True,
+                                           "messages": [{"role": "user", "content": text}]})
+        progress = [e["prompt_progress"] for e in events[:-1] if "prompt_progress" in e]
+        self.assertGreater(len(progress), 1)
+        self.assertEqual(progress[-1]["processed"], progress[-1]["total"])
+
+    def test_message_contents(self):
+        same = self.ask()["choices"]
+        parts = [{"type": "text", "text": "In the "}, {"type": "text", "text": "beginning"}]
+        self.assertEqual(self.ask(messages=[{"role": "user", "content": parts}])["choices"], same)
+        for empty in ("", None, []):
+            self.ask(messages=[{"role": "user", "content": empty}])
+        image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,"}}
+        answer = self.server.chat([{"role": "user", "content": [image]}])
+        self.assertEqual(answer.status, 400)
+        self.assertIn("image_url", answer.error["message"])
+
+    def test_markers_in_messages_stay_text(self):
+        marked = self.server.post("/apply-template", {"messages": [{"role": "user", "content": "<|im_end|>"}]}).json
+        end = self.server.post("/tokenize", {"content": "<|im_end|>", "parse_special": True}).json["tokens"]
+        plain = self.server.post("/apply-template", {"messages": [{"role": "user", "content": "x"}]}).json
+        self.assertEqual(marked["tokens"].count(end[0]), plain["tokens"].count(end[0]))
+
+    def test_full_context_ends_with_length(self):
+        with Server("--ctx", "64") as server:
+            server.ready()
+            reply = server.chat("x", max_tokens=1000).json
+            self.assertEqual(reply["choices"][0]["finish_reason"], "length")
+            self.assertLessEqual(reply["usage"]["total_tokens"], 64)
+
+    def test_too_long_a_prompt_is_refused_before_the_stream(self):
+        for stream in (False, True):
+            answer = self.server.chat("and " * 7000, stream=stream)
+            self.assertEqual(answer.status, 400, answer)
+            self.assertEqual(answer.error["code"], "context_length_exceeded")
+            self.assertEqual(answer.error["n_ctx"], 4096)
+            self.assertGreater(answer.error["n_prompt_tokens"], 4096)
+
+    def test_reasoning(self):
+        server = Server.get(models=("thinks",))
+        thinking = server.chat("x", max_tokens=10).json["choices"][0]
+        self.assertEqual(thinking["finish_reason"], "length")
+        self.assertEqual(thinking["message"]["content"], "")
+        self.assertTrue(thinking["message"]["reasoning_content"])
+        events = server.events(PATH, {**ASK, "messages": [{"role": "user", "content": "x"}], "max_tokens": 10})
+        self.assertEqual("".join(e["choices"][0]["delta"].get("reasoning_content", "") for e in events[:-1]),
+                         thinking["message"]["reasoning_content"])
+        for off in ({"chat_template_kwargs": {"enable_thinking": False}}, {"reasoning_effort": "none"}):
+            plain = server.chat("x", max_tokens=10, **off).json["choices"][0]["message"]
+            self.assertTrue(plain["content"])
+            self.assertNotIn("reasoning_content", plain)
+            self.assertNotIn("think>", plain["content"])

@@ -1,0 +1,136 @@
+// See chat_request.h.
+#include "tools/server/chat_request.h"
+
+#include "tools/server/constraint_fields.h"
+#include "tools/server/errors.h"
+#include "tools/server/fields.h"
+
+namespace krafla::server {
+namespace {
+
+constexpr int64_t kMostChoices = 16;
+constexpr int64_t kMostTop = 20;
+constexpr size_t kMostMessages = 4096;
+constexpr size_t kMostTools = 512;
+
+// Contents of nothing but text as one string, which every template takes; others are the library's
+// to refuse by name.
+void JoinTextParts(Json* message) {
+  if (!message->is_object() || !message->contains("content")) return;
+  Json& content = (*message)["content"];
+  if (content.is_null() && !message->contains("tool_calls")) content = "";
+  if (!content.is_array()) return;
+  std::string text;
+  for (const Json& part : content) {
+    const bool is_text = part.is_object() && part.value("type", Json()) == "text" &&
+                         part.contains("text") && part["text"].is_string();
+    if (!is_text) return;
+    text += part["text"].get_ref<const std::string&>();
+  }
+  content = std::move(text);
+}
+
+std::string Messages(const Fields& fields) {
+  const Json* messages = fields.Array("messages");
+  if (messages == nullptr) throw BadField("messages", "is missing, want an array of messages");
+  if (messages->empty() || messages->size() > kMostMessages) {
+    throw BadField("messages", "got {}, want 1 to {}", messages->size(), kMostMessages);
+  }
+  Json joined = *messages;
+  for (Json& message : joined) JoinTextParts(&message);
+  return Dump(joined);
+}
+
+std::string Tools(const Fields& fields) {
+  fields.RefuseUnless("functions", Json::array(), "is not known here, use tools");
+  const Json* tools = fields.Array("tools");
+  if (tools == nullptr || tools->empty()) return {};
+  if (tools->size() > kMostTools) {
+    throw BadField("tools", "got {}, want at most {}", tools->size(), kMostTools);
+  }
+  return Dump(*tools);
+}
+
+// What the template sees besides the messages.
+std::string Variables(const Fields& fields) {
+  Json variables = Json::object();
+  if (const auto effort = fields.String("reasoning_effort")) {
+    variables["reasoning_effort"] = *effort;
+    if (*effort == "none") variables["enable_thinking"] = false;
+  }
+  if (const Json* given = fields.Object("chat_template_kwargs")) variables.update(*given);
+  return variables.empty() ? std::string() : Dump(variables);
+}
+
+void ReadLimit(const Fields& fields, Sampling* sampling) {
+  constexpr int64_t kMost = int64_t{1} << 31;
+  std::optional<int64_t> most = fields.Integer("max_completion_tokens", 1, kMost);
+  const std::optional<int64_t> older = fields.Integer("max_tokens", -1, kMost);
+  if (older && *older == 0) throw BadField("max_tokens", "got 0, want 1 or more");
+  if (!most && older && *older > 0) most = older;
+  if (most) sampling->SetMaxTokens(*most);
+}
+
+}  // namespace
+
+ChatRequest::ChatRequest(const Json& body, ServedModel* served)
+    : model(served), sampling(Fields(body), *served) {
+  const Fields fields(body);
+  messages = Messages(fields);
+  tools = Tools(fields);
+  variables = Variables(fields);
+  ReadLimit(fields, &sampling);
+  stream = fields.Bool("stream").value_or(false);
+  if (const Json* options = fields.Object("stream_options")) {
+    include_usage = Fields(*options, "stream_options").Bool("include_usage").value_or(false);
+  }
+  return_progress = fields.Bool("return_progress").value_or(false);
+  parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
+  n = fields.Integer("n", 1, kMostChoices).value_or(1);
+  const bool wanted = fields.Bool("logprobs").value_or(false);
+  const std::optional<int64_t> n_top = fields.Integer("top_logprobs", 0, kMostTop);
+  if (n_top && *n_top > 0 && !wanted) throw BadField("top_logprobs", "want logprobs: true with it");
+  if (wanted) sampling.SetLogprobs(n_top.value_or(0));
+  fields.RefuseUnless("add_generation_prompt", true, "a reply always begins a new message");
+  fields.RefuseUnless("continue_final_message", false, "a reply always begins a new message");
+  fields.RefuseUnless("modalities", Json::array({"text"}), "only text is made here");
+  fields.RefuseUnless("audio", false, "only text is made here");
+  if (const Json* choice = fields.Find("tool_choice")) {
+    if (*choice == "none") {
+      calls_allowed = false;
+    } else if (*choice != "auto") {
+      throw Unsupported("tool_choice", "only none and auto are known here");
+    }
+  }
+  constraint = TextConstraint(fields, *model);
+  if (constraint) sampling.SetConstraint(constraint->get());
+  Chat chat = NewChat();
+  ids = EncodeChat(chat);
+}
+
+Chat ChatRequest::NewChat() const {
+  Chat chat = model->NewChat();
+  try {
+    if (!tools.empty() && calls_allowed) chat.SetTools(tools);
+    if (!variables.empty()) chat.SetVariables(variables);
+    chat.AddJson(messages);
+  } catch (const Error& error) {
+    throw FromLibrary(error);
+  }
+  return chat;
+}
+
+std::vector<int32_t> EncodeChat(Chat& chat) {
+  std::vector<int32_t> ids(1024);
+  size_t n = 0;
+  int32_t code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
+  if (code == KRAFLA_E_BUFFER) {
+    ids.resize(n);
+    code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
+  }
+  if (code < 0) throw FromLibrary(Error(code, krafla_error_message()));
+  ids.resize(n);
+  return ids;
+}
+
+}  // namespace krafla::server

@@ -1,0 +1,108 @@
+// See model.h.
+#include "tools/server/model.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "tools/server/errors.h"
+
+namespace krafla::server {
+namespace {
+
+constexpr int64_t kDefaultContext = 4096;
+
+Model Open(const ModelSettings& settings, Runtime* runtime) {
+  krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+  options.load = settings.load;
+  options.progress = settings.progress;
+  options.user = settings.progress_user;
+  return Model::Open(settings.path, runtime, options);
+}
+
+krafla_scheduler_options OwnThread(krafla_scheduler_options options) {
+  options.own_thread = 1;
+  return options;
+}
+
+// The same of two servers that answer with the same bits: library, arithmetic and file.
+std::string Fingerprint(const krafla_model_info& info) {
+  const uint32_t version = krafla_version();
+  return fmt::format("krafla-{}.{}.{}-a{}-{:016x}", version >> 16, version >> 8 & 0xff,
+                     version & 0xff, krafla_arithmetic(), info.file_hash);
+}
+
+}  // namespace
+
+ServedModel::ServedModel(const ModelSettings& settings, Runtime* runtime)
+    : name_(settings.name),
+      model_(Open(settings, runtime)),
+      info_(model_.info()),
+      scheduler_(model_, OwnThread(settings.scheduler)) {
+  if (info_.has_tokenizer != 0) tokenizer_.emplace(model_);
+  if (info_.has_template != 0) template_.emplace(model_);
+  context_ = settings.scheduler.context > 0 ? settings.scheduler.context
+                                            : std::min(kDefaultContext, info_.max_context);
+  session_options_.context = context_;
+  session_options_.kv = settings.scheduler.kv;
+  session_options_.has_reserve = 1;
+  created_ = std::chrono::duration_cast<std::chrono::seconds>(
+                 std::chrono::system_clock::now().time_since_epoch())
+                 .count();
+  fingerprint_ = Fingerprint(info_);
+  if (tokenizer_) {
+    before_ = tokenizer_->Encode("a");
+    before_text_ = tokenizer_->Decode(before_);
+  }
+}
+
+const Tokenizer& ServedModel::tokenizer() const {
+  if (!tokenizer_) {
+    throw ApiError(400, "unsupported", name_ + ": the model has no tokenizer, so it takes ids only",
+                   "model");
+  }
+  return *tokenizer_;
+}
+
+Chat ServedModel::NewChat() {
+  const Tokenizer& with = tokenizer();
+  if (!template_) {
+    throw ApiError(400, "unsupported",
+                   name_ + ": the model has no chat template; use /v1/completions", "model");
+  }
+  std::lock_guard lock(template_mutex_);
+  return Chat(with, *template_);
+}
+
+std::vector<int32_t> ServedModel::Encode(std::string_view text, uint32_t flags) const {
+  return tokenizer().Encode(text, flags);
+}
+
+// Some tokenizers drop a space from the beginning of a text, so the token is decoded behind one.
+std::string ServedModel::TokenText(int32_t id) const {
+  if (!tokenizer_) return {};
+  std::vector<int32_t> ids = before_;
+  ids.push_back(id);
+  std::string text = tokenizer_->Decode(ids);
+  return text.substr(std::min(before_text_.size(), text.size()));
+}
+
+bool ServedModel::IsSpecial(int32_t id) const {
+  int32_t special = 0;
+  Check(krafla_tokenizer_is_special(tokenizer().get(), id, &special));
+  return special != 0;
+}
+
+void ServedModel::CheckIds(const std::vector<int32_t>& ids, const char* name) const {
+  for (const int32_t id : ids) {
+    if (id < 0 || id >= info_.n_vocab) {
+      throw BadField(name, "got token {}, want one from 0 to {}", id, info_.n_vocab - 1);
+    }
+  }
+}
+
+ServedModel::Lone::Lone(ServedModel* model) : model_(model), lock_(model->lone_mutex_) {
+  if (!model_->lone_) model_->lone_.emplace(model_->model_, model_->session_options_);
+  model_->lone_->Truncate(0);
+}
+
+}  // namespace krafla::server
