@@ -66,7 +66,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
         return False
 
     def parse_request(self):
-        return not self.server.down and super().parse_request()
+        if self.server.down:
+            self.close_connection = True
+            return False
+        return super().parse_request()
 
     def do_GET(self):
         path = self.path.split("?")[0]

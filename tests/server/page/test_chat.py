@@ -107,7 +107,7 @@ class Chat(PageTest):
         for label, value in (("Temperature", "0.7"), ("Top p", "0.9"), ("Top k", "40"), ("Min p", "0.05"), ("Longest reply", "64"), ("Seed", "7")):
             dialog.get_by_label(label, exact=True).fill(value)
         dialog.get_by_label("Repeat penalty").fill("99")
-        expect(dialog.get_by_text("Between 0.1 and 10")).to_be_visible()
+        expect(dialog.get_by_text("Between 0.1 and 5")).to_be_visible()
         dialog.get_by_label("Thinking").select_option("Off")
         dialog.get_by_role("button", name="Use for new conversations").click()
         self.page.keyboard.press("Escape")

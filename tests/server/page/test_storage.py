@@ -111,7 +111,7 @@ class Storage(PageTest):
 
     def test_files_that_are_none(self):
         evil = {"format": "krafla-conversations", "version": 1, "conversations": [
-            {"id": "__proto__", "title": "<img src=x onerror=alert(1)>", "settings": {"temperature": "NaN", "top_k": -4, "seed": 3, "x": 1},
+            {"id": "__proto__", "title": "<img src=x onerror=alert(1)>", "titled": True, "settings": {"temperature": "NaN", "top_k": -4, "seed": 3, "x": 1},
              "nodes": {"a": {"role": "user", "parent": "b", "content": "loop"}, "b": {"role": "assistant", "parent": "a", "content": ["no"], "calls": [1]},
                        "c": {"role": "system", "content": "not one of ours"}, "d": {"role": "user", "parent": "gone", "content": 7}, "e": None},
              "selected": {"": 5, "a": "c"}}, None, 7, []]}
@@ -125,6 +125,8 @@ class Storage(PageTest):
         self.assertEqual(self.page.locator(".conversation img").count(), 0)
         [read] = [one for one in self.stored() if one["title"]]
         self.assertEqual(read["settings"], {"seed": 3})
+        self.assertEqual(sorted(read["nodes"]), ["a", "b", "d"])
+        self.assertEqual(sorted(node["parent"] for node in read["nodes"].values()), ["", "", "b"])  # the loop is cut
         self.page.keyboard.press("Control+Shift+O")
         self.say("still works")
         expect(self.reply()).to_have_text("still works")

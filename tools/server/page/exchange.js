@@ -30,6 +30,22 @@ function readNode(value, id, now) {
     figures: Object.fromEntries(FIGURES.filter((key) => Number.isFinite(figures[key])).map((key) => [key, figures[key]]))};
 }
 
+// What hangs on nothing, or on itself in the end, would be there and never be seen: it becomes a first message.
+function root(nodes) {
+  const rooted = new Set(['']);
+  for (const node of Object.values(nodes)) {
+    const chain = new Set();
+    let at = node;
+    while (!rooted.has(at.id)) {
+      chain.add(at.id);
+      if (!Object.hasOwn(nodes, at.parent) || chain.has(at.parent)) at.parent = '';
+      if (at.parent === '') break;
+      at = nodes[at.parent];
+    }
+    for (const id of chain) rooted.add(id);
+  }
+}
+
 function readConversation(value, taken) {
   const now = Date.now();
   const old = record(value);
@@ -38,8 +54,7 @@ function readConversation(value, taken) {
     const read = id && id !== '__proto__' ? readNode(record(node), id, now) : null;
     if (read) nodes[id] = read;
   }
-  // What hangs on nothing would be there and never be seen.
-  for (const node of Object.values(nodes)) if (node.parent !== '' && !Object.hasOwn(nodes, node.parent)) node.parent = '';
+  root(nodes);
   const selected = Object.fromEntries(Object.entries(record(old.selected)).filter(([parent, child]) =>
     typeof child === 'string' && Object.hasOwn(nodes, child) && nodes[child].parent === parent));
   const settings = Object.fromEntries(SETTINGS.filter((key) => validSetting(key, record(old.settings)[key])).map((key) => [key, old.settings[key]]));

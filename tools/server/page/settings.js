@@ -8,7 +8,7 @@ const FIELDS = [
   {key: 'top_p', label: 'Top p', min: 0, max: 1, step: 0.01, hint: 'The likeliest tokens that together have this probability.'},
   {key: 'top_k', label: 'Top k', min: 0, max: 1000000, step: 1, hint: 'So many likeliest tokens; 0 is all.'},
   {key: 'min_p', label: 'Min p', min: 0, max: 1, step: 0.01, hint: 'Tokens at least so likely as this share of the likeliest.'},
-  {key: 'repeat_penalty', label: 'Repeat penalty', min: 0.1, max: 10, step: 0.05, hint: 'Above 1, what was said becomes less likely.'},
+  {key: 'repeat_penalty', label: 'Repeat penalty', min: 0.1, max: 5, step: 0.05, hint: 'Above 1, what was said becomes less likely.'},
   {key: 'max_tokens', label: 'Longest reply', min: 1, max: 10000000, step: 1, hint: 'In tokens.'},
   {key: 'seed', label: 'Seed', min: 0, max: Number.MAX_SAFE_INTEGER, step: 1, hint: 'The same seed gives the same reply.'},
 ];
