@@ -125,7 +125,8 @@ def main():
         elif answer["finish"] in COMPLETE:
             complete += 1
             try:
-                validator = jsonschema.Draft202012Validator(schema, format_checker=jsonschema.FormatChecker())
+                judge = jsonschema.Draft202012Validator
+                validator = judge(schema, format_checker=judge.FORMAT_CHECKER)
                 validator.validate(json.loads(answer["text"]))
             except (ValueError, jsonschema.ValidationError) as error:
                 print("wrong", json.dumps(schema), repr(answer["text"]), str(error).splitlines()[0])
