@@ -87,17 +87,17 @@ StatusOr<std::unique_ptr<Driver>> Calibrator::MakeDriver(size_t length) const {
 
 void Calibrator::FindTargets(std::vector<CalibrationTarget> targets) {
   for (CalibrationTarget& wanted : targets) {
-    const std::optional<WorkMatrix> matrix = work_->Find(wanted.name);
-    if (!matrix) continue;
+    std::vector<WorkMatrix> matrices = work_->FindAll(wanted.name);
+    if (matrices.empty()) continue;
     Target& target = targets_.emplace_back();
     target.wanted = std::move(wanted);
-    target.matrix = *matrix;
+    target.matrices = std::move(matrices);
   }
 }
 
 Calibrator::Target* Calibrator::FindByWeights(const void* weights) {
   for (Target& target : targets_) {
-    if (target.matrix.tiles == weights) return &target;
+    if (target.matrices[0].tiles == weights) return &target;
   }
   return nullptr;
 }
@@ -125,10 +125,10 @@ Status Calibrator::RunSome() {
 }
 
 // What the packers refuse (lib/quant): values that no scale in f16 reaches.
-Status Calibrator::CheckRange(const Target& target) const {
+Status Calibrator::CheckRange(const Target& target, size_t matrix) const {
   const float most = target.wanted.format == Format::kQ4 ? 8 * 65504.0f : 65504.0f;
-  const float* tiles = target.matrix.tiles;
-  for (size_t i = 0; i < target.matrix.size(); ++i) {
+  const float* tiles = target.matrices[matrix].tiles;
+  for (size_t i = 0; i < target.matrices[matrix].size(); ++i) {
     if (tiles[i] <= most && tiles[i] >= -most) continue;
     return FileError("{}: {} is too large for {}", target.wanted.name, tiles[i],
                      FormatName(target.wanted.format));
@@ -136,84 +136,126 @@ Status Calibrator::CheckRange(const Target& target) const {
   return OkStatus();
 }
 
-Status Calibrator::Quantize(std::span<Target* const> targets, Gram* gram,
-                            const std::vector<float>* cross) {
-  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, kShrink, work_->runtime().threads()));
-  // Of what a fit of n columns to the text's rows explains, n / rows are chance.
+Status Calibrator::Quantize(std::span<Target* const> targets, size_t index, Gram* gram,
+                            size_t n_rows, const std::vector<float>* cross) {
+  ThreadPool& pool = work_->runtime().threads();
+  KRAFLA_RETURN_IF_ERROR(gram->Factor(kDamp, kShrink, pool));
+  // Of what a fit of n columns to so many rows explains, n / rows are chance.
   const double columns = static_cast<double>(gram->n());
-  const auto trust = static_cast<float>(std::max(0.0, 1 - columns / static_cast<double>(n_rows_)));
+  const auto trust = static_cast<float>(std::max(0.0, 1 - columns / static_cast<double>(n_rows)));
   for (Target* target : targets) {
-    if (target->given) {
-      TakeGiven(target);
-      continue;
-    }
-    KRAFLA_RETURN_IF_ERROR(CheckRange(*target));
-    if (cross != nullptr) {
-      MoveToInputs(*gram, *cross, target->matrix.rows, target->matrix.tiles, trust,
-                   work_->runtime().threads());
-    }
-    target->tiles.resize(
-        MatrixBytes(target->wanted.format, target->matrix.rows, target->matrix.cols));
+    const WorkMatrix& matrix = target->matrices[index];
+    KRAFLA_RETURN_IF_ERROR(CheckRange(*target, index));
+    if (cross != nullptr) MoveToInputs(*gram, *cross, matrix.rows, matrix.tiles, trust, pool);
     KRAFLA_RETURN_IF_ERROR(stop_());
-    KRAFLA_RETURN_IF_ERROR(QuantizeWithFeedback(target->wanted.format, *gram, target->matrix.rows,
-                                                target->matrix.tiles, target->tiles.data(),
-                                                work_->runtime().threads()));
-    target->done = true;
+    KRAFLA_RETURN_IF_ERROR(QuantizeWithFeedback(target->wanted.format, *gram, matrix.rows,
+                                                matrix.tiles, target->tiles_of(index), pool));
   }
   return OkStatus();
+}
+
+// By the rule that needs no data: there are too few rows to tell how this input's columns go
+// together.
+Status Calibrator::QuantizeWithout(std::span<Target* const> targets, size_t index) {
+  for (Target* target : targets) {
+    const WorkMatrix& matrix = target->matrices[index];
+    std::byte* tiles = target->tiles_of(index);
+    KRAFLA_RETURN_IF_ERROR(stop_());
+    KRAFLA_RETURN_IF_ERROR(Pack(target->wanted.format, matrix, tiles));
+    Unpack(target->wanted.format, tiles, matrix);
+  }
+  return OkStatus();
+}
+
+// Of a step's matrices those that are still to be quantised.
+std::vector<Calibrator::Target*> Calibrator::TargetsOf(const StepInput& input) {
+  std::vector<const void*> weights;
+  for (const Matrix* matrix : input.matrices) weights.push_back(matrix->tiles);
+  for (const ExpertMatrices* matrices : input.experts) weights.push_back(matrices->first);
+  std::vector<Target*> targets;
+  for (const void* first : weights) {
+    Target* target = FindByWeights(first);
+    if (target == nullptr || target->done || !HasFeedback(target->wanted.format)) continue;
+    targets.push_back(target);
+  }
+  return targets;
 }
 
 Status Calibrator::BeforeStep(const Step& step, const Pass& pass) {
   if (!quantizing_) return OkStatus();
   const size_t index = n_steps_++;
   const StepInput input = step.Input();
+  const std::vector<Target*> targets = TargetsOf(input);
+  if (targets.empty()) return OkStatus();
+  KRAFLA_RETURN_IF_ERROR(original_->RunPast(index));  // with the matrices as they still are
   std::vector<Target*> wanted;
-  bool all_given = true;
-  for (const Matrix* matrix : input.matrices) {
-    Target* target = FindByWeights(matrix->tiles);
-    if (target == nullptr || target->done || !HasFeedback(target->wanted.format)) continue;
-    wanted.push_back(target);
-    all_given &= target->given;
+  for (Target* target : targets) {
+    if (target->given) {
+      TakeGiven(target);
+    } else {
+      target->tiles.resize(target->matrices.size() * target->bytes());
+      wanted.push_back(target);
+    }
   }
   if (wanted.empty()) return OkStatus();
-  const size_t n = wanted[0]->matrix.cols;
-  KRAFLA_ASSIGN_OR_RETURN(const float* original, original_->RunStep(index, n));
-  if (all_given) {
-    for (Target* target : wanted) TakeGiven(target);
-    return OkStatus();
-  }
-  if (pass.rows.size() < kRowsPerColumn * n) return QuantizeWithout(wanted);
+  KRAFLA_RETURN_IF_ERROR(input.experts.empty() ? QuantizeProducts(index, input, pass, wanted)
+                                               : QuantizeExperts(input, pass, wanted));
+  for (Target* target : wanted) target->done = true;
+  return OkStatus();
+}
+
+Status Calibrator::QuantizeProducts(size_t index, const StepInput& input, const Pass& pass,
+                                    std::span<Target* const> targets) {
+  const size_t n = targets[0]->matrices[0].cols;
+  const size_t n_rows = pass.rows.size();
+  if (n_rows < kRowsPerColumn * n) return QuantizeWithout(targets, 0);
   ThreadPool& pool = work_->runtime().threads();
   const float* x = input.from_wide ? pass.wide : pass.act;
   const size_t ldx = input.from_wide ? pass.ld_wide : pass.ld_act;
   Gram gram(n);
-  gram.Add(x, ldx, pass.rows.size(), pool);
-  std::vector<float> lacking(pass.rows.size() * n);
-  for (size_t i = 0; i < pass.rows.size(); ++i) {
+  gram.Add(x, ldx, n_rows, pool);
+  KRAFLA_ASSIGN_OR_RETURN(const float* original, original_->Input(index, n));
+  std::vector<float> lacking(n_rows * n);
+  for (size_t i = 0; i < n_rows; ++i) {
     for (size_t k = 0; k < n; ++k) lacking[i * n + k] = original[i * n + k] - x[i * ldx + k];
   }
   std::vector<float> cross;
-  gram.AddCross(x, ldx, lacking.data(), n, pass.rows.size(), &cross, pool);
-  return Quantize(wanted, &gram, &cross);
+  gram.AddCross(x, ldx, lacking.data(), n, n_rows, &cross, pool);
+  return Quantize(targets, 0, &gram, n_rows, &cross);
 }
 
-// By the rule that needs no data: the text is too short to tell how this input's columns go
-// together.
-Status Calibrator::QuantizeWithout(std::span<Target* const> targets) {
-  for (Target* target : targets) {
-    if (!target->given) {
-      target->tiles.resize(
-          MatrixBytes(target->wanted.format, target->matrix.rows, target->matrix.cols));
-      KRAFLA_RETURN_IF_ERROR(stop_());
-      KRAFLA_RETURN_IF_ERROR(Pack(target->wanted.format, target->matrix, target->tiles.data()));
+// Each expert from the rows that were sent to it. The model as it was sends it others, so there is
+// nothing to aim at but the outputs on these.
+Status Calibrator::QuantizeExperts(const StepInput& input, const Pass& pass,
+                                   std::span<Target* const> targets) {
+  const float* x = input.from_wide ? pass.expert_units : pass.expert_rows;
+  const size_t ldx = input.from_wide ? pass.ld_units : pass.ldx;
+  const size_t n = targets[0]->matrices[0].cols;
+  const Routes& routes = pass.routes;
+  size_t hit = 0;
+  for (size_t expert = 0; expert < targets[0]->matrices.size(); ++expert) {
+    size_t first = 0;
+    size_t n_rows = 0;
+    if (hit < *routes.n_hit && routes.hit[hit] == expert) {
+      first = routes.begin[hit];
+      n_rows = routes.begin[hit + 1] - first;
+      ++hit;
     }
-    TakeGiven(target);
+    if (n_rows < kRowsPerColumn * n) {
+      KRAFLA_RETURN_IF_ERROR(QuantizeWithout(targets, expert));
+      continue;
+    }
+    Gram gram(n);
+    gram.Add(x + first * ldx, ldx, n_rows, work_->runtime().threads());
+    KRAFLA_RETURN_IF_ERROR(Quantize(targets, expert, &gram, n_rows, nullptr));
   }
   return OkStatus();
 }
 
 void Calibrator::TakeGiven(Target* target) {
-  Unpack(target->wanted.format, target->tiles.data(), target->matrix);
+  for (size_t i = 0; i < target->matrices.size(); ++i) {
+    Unpack(target->wanted.format, target->tiles_of(i), target->matrices[i]);
+  }
   target->done = true;
 }
 
@@ -229,16 +271,19 @@ Status Calibrator::OnHidden(size_t, int64_t, const float* row) {
 
 // The head's input are the rows behind the final norm, of a whole pass.
 Status Calibrator::QuantizeFromHidden(Target* head) {
-  const size_t n = head->matrix.cols;
+  const size_t n = head->matrices[0].cols;
   hidden_->Add(hidden_rows_.data(), n, hidden_rows_.size() / n, work_->runtime().threads());
   hidden_rows_.clear();
-  KRAFLA_RETURN_IF_ERROR(Quantize(std::span<Target* const>(&head, 1), hidden_.get(), nullptr));
+  head->tiles.resize(head->bytes());
+  KRAFLA_RETURN_IF_ERROR(
+      Quantize(std::span<Target* const>(&head, 1), 0, hidden_.get(), n_rows_, nullptr));
+  head->done = true;
   hidden_.reset();
   return OkStatus();
 }
 
 Status Calibrator::QuantizeTiedHead(Target* head) {
-  hidden_ = std::make_unique<Gram>(head->matrix.cols);
+  hidden_ = std::make_unique<Gram>(head->matrices[0].cols);
   KRAFLA_RETURN_IF_ERROR(BeginPass(/*hidden=*/true));
   while (running_) KRAFLA_RETURN_IF_ERROR(RunSome());
   return QuantizeFromHidden(head);
@@ -249,7 +294,7 @@ Status Calibrator::QuantizeUpTo(Target* target, bool is_head) {
     quantizing_ = true;
     Target* head = work_->model()->config().tied_head ? nullptr : FindByName("head");
     const bool hidden = head != nullptr && HasFeedback(head->wanted.format);
-    if (hidden) hidden_ = std::make_unique<Gram>(head->matrix.cols);
+    if (hidden) hidden_ = std::make_unique<Gram>(head->matrices[0].cols);
     KRAFLA_RETURN_IF_ERROR(BeginPass(hidden));
   }
   while (running_ && !target->done) KRAFLA_RETURN_IF_ERROR(RunSome());

@@ -45,8 +45,8 @@ class Calibrator final : private DriverEvents {
                                                       std::vector<CalibrationTarget> targets,
                                                       int32_t threads, StopCheck stop);
 
-  // The tiles of a target, until the next call; targets are asked for in the file's order. Empty:
-  // it has no error feedback, or no step shows its input.
+  // The tiles of a target, experts one after another, until the next call; targets are asked for in
+  // the file's order. Empty: it has no error feedback, or no step shows its input.
   StatusOr<std::span<const std::byte>> Tiles(std::string_view name);
   // Whether Use does anything for it.
   bool WantsTiles(std::string_view name);
@@ -60,8 +60,12 @@ class Calibrator final : private DriverEvents {
  private:
   struct Target {
     CalibrationTarget wanted;
-    WorkMatrix matrix;
-    std::vector<std::byte> tiles;
+    std::vector<WorkMatrix> matrices;  // experts', or one
+    std::vector<std::byte> tiles;      // of all
+    size_t bytes() const {             // of one matrix's
+      return MatrixBytes(wanted.format, matrices[0].rows, matrices[0].cols);
+    }
+    std::byte* tiles_of(size_t matrix) { return tiles.data() + matrix * bytes(); }
     bool given = false;  // tiles are the caller's; they count from the step that reads them
     bool done = false;
   };
@@ -75,11 +79,18 @@ class Calibrator final : private DriverEvents {
   Target* FindByName(std::string_view name);
   Status BeginPass(bool hidden);
   Status RunSome();
-  Status CheckRange(const Target& target) const;
+  Status CheckRange(const Target& target, size_t matrix) const;
   void TakeGiven(Target* target);
-  Status QuantizeWithout(std::span<Target* const> targets);
+  // One matrix of each of the targets, which have the input of `gram`'s n_rows rows in common.
   // cross: of the input and what it lacks (MoveToInputs); null: nothing.
-  Status Quantize(std::span<Target* const> targets, Gram* gram, const std::vector<float>* cross);
+  Status Quantize(std::span<Target* const> targets, size_t matrix, Gram* gram, size_t n_rows,
+                  const std::vector<float>* cross);
+  Status QuantizeWithout(std::span<Target* const> targets, size_t matrix);
+  std::vector<Target*> TargetsOf(const StepInput& input);
+  Status QuantizeProducts(size_t step, const StepInput& input, const Pass& pass,
+                          std::span<Target* const> targets);
+  Status QuantizeExperts(const StepInput& input, const Pass& pass,
+                         std::span<Target* const> targets);
   Status QuantizeFromHidden(Target* head);
   Status QuantizeTiedHead(Target* head);
   Status QuantizeUpTo(Target* target, bool is_head);

@@ -60,9 +60,13 @@ Status OriginalStream::BeforeStep(const Step& step, const Pass& pass) {
   return OkStatus();
 }
 
-StatusOr<const float*> OriginalStream::RunStep(size_t step, size_t width) {
+Status OriginalStream::RunPast(size_t step) {
   inputs_.erase(inputs_.begin(), inputs_.lower_bound(step));
   while (n_steps_ <= step + 1 && !finished_) KRAFLA_RETURN_IF_ERROR(RunSome());
+  return OkStatus();
+}
+
+StatusOr<const float*> OriginalStream::Input(size_t step, size_t width) const {
   const auto found = inputs_.find(step);
   if (found == inputs_.end() || found->second.size() % width != 0) {
     return InternalError("calibration: step {} has no input of {} columns", step, width);

@@ -25,8 +25,10 @@ class OriginalStream final : private DriverEvents {
                                                          std::vector<State> states,
                                                          std::unique_ptr<Driver> driver,
                                                          StopCheck stop);
-  // Runs the step-th step, counted from 0, to its end; its input, [rows][width].
-  StatusOr<const float*> RunStep(size_t step, size_t width);
+  // Runs the step-th step, counted from 0, to its end.
+  Status RunPast(size_t step);
+  // What that step read, [rows][width].
+  StatusOr<const float*> Input(size_t step, size_t width) const;
 
  private:
   explicit OriginalStream(StopCheck stop) : stop_(stop) {}

@@ -23,15 +23,25 @@ StatusOr<std::unique_ptr<WorkModel>> WorkModel::Open(const std::string& path, in
 }
 
 std::optional<WorkMatrix> WorkModel::Find(std::string_view name) const {
+  const std::vector<WorkMatrix> all = FindAll(name);
+  return all.size() == 1 ? std::optional(all.front()) : std::nullopt;
+}
+
+std::vector<WorkMatrix> WorkModel::FindAll(std::string_view name) const {
+  std::vector<WorkMatrix> result;
   const std::span<const MlbTensor> tensors = model_->file().tensors();
   for (size_t i = 0; i < tensors.size(); ++i) {
-    if (tensors[i].name != name || tensors[i].dims[1] == 0 || tensors[i].dims[2] != 0) continue;
+    const MlbTensor& tensor = tensors[i];
+    if (tensor.name != name || tensor.dims[1] == 0) continue;
+    const size_t rows = tensor.dims[2] != 0 ? 1 : 0;  // its place in dims
     // The model's bytes are the work file's, which is writable.
-    const auto offset = model_->weights().bytes(i).data() - file_->data();
-    return WorkMatrix{reinterpret_cast<float*>(file_->data() + offset), tensors[i].dims[0],
-                      tensors[i].dims[1]};
+    std::byte* data = file_->data() + (model_->weights().bytes(i).data() - file_->data());
+    for (uint64_t slice = 0; slice < MlbTensorSlices(tensor); ++slice) {
+      result.push_back({reinterpret_cast<float*>(data + slice * tensor.slice_stride),
+                        tensor.dims[rows], tensor.dims[rows + 1]});
+    }
   }
-  return std::nullopt;
+  return result;
 }
 
 Status Pack(Format format, const WorkMatrix& matrix, std::byte* tiles) {

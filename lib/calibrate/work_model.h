@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "lib/base/status.h"
 #include "lib/calibrate/work_file.h"
@@ -32,6 +33,8 @@ class WorkModel {
   const std::shared_ptr<const Model>& model() const { return model_; }
   Runtime& runtime() const { return *runtime_; }
   std::optional<WorkMatrix> Find(std::string_view name) const;
+  // One a slice: the experts' matrices, or the one matrix of this name; empty: there is none.
+  std::vector<WorkMatrix> FindAll(std::string_view name) const;
 
  private:
   WorkModel() = default;

@@ -19,9 +19,8 @@ CalibrationText TextOf(const CalibrationOptions& options, std::string text) {
   return calibration;
 }
 
-// An expert sees too few rows of a short text for its inputs' correlations.
 bool IsTarget(const PlannedTensor& planned) {
-  return !planned.is_vector() && IsQuantized(planned.format) && planned.spec.experts == 0;
+  return !planned.is_vector() && IsQuantized(planned.format);
 }
 
 StatusOr<std::string> ReadText(const CalibrationOptions& options) {
@@ -81,7 +80,7 @@ Status CalibratedWriter::Write(size_t index) {
   }
   if (!calibrator_->WantsTiles(planned.spec.name)) return OkStatus();
   std::vector<std::byte> tiles(bytes);
-  KRAFLA_RETURN_IF_ERROR(writer_->ReadBack(index, 0, tiles.data(), tiles.size()));
+  KRAFLA_RETURN_IF_ERROR(writer_->ReadBack(index, tiles.data(), tiles.size()));
   calibrator_->Use(planned.spec.name, tiles);
   return OkStatus();
 }

@@ -59,9 +59,8 @@ class MlbWriter {
 
   // The next bytes of tensor i (in the order of declaration), slices in ascending order.
   Status Write(size_t i, const void* data, size_t n);
-  // n bytes of what tensor i has by now, from `at` on; tensors without experts, of a resumable
-  // output.
-  Status ReadBack(size_t i, uint64_t at, void* out, size_t n) const;
+  // The first n bytes of what tensor i has by now, slices one after another; of a resumable output.
+  Status ReadBack(size_t i, void* out, size_t n) const;
   Status Finish();  // every tensor must be complete
 
  private:

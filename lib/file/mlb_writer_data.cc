@@ -108,12 +108,21 @@ Status MlbWriter::Write(size_t i, const void* data, size_t n) {
   return due ? Record() : OkStatus();
 }
 
-Status MlbWriter::ReadBack(size_t i, uint64_t at, void* out, size_t n) const {
+Status MlbWriter::ReadBack(size_t i, void* out, size_t n) const {
   const Tensor& tensor = tensors_[i];
-  if (file_ == nullptr || at > tensor.written || n > tensor.written - at) {
-    return StateError("mlb: tensor {}: {} bytes at {}, of {}", tensor.name, n, at, tensor.written);
+  if (file_ == nullptr || n > tensor.written) {
+    return StateError("mlb: tensor {}: {} bytes wanted back, of {}", tensor.name, n,
+                      tensor.written);
   }
-  return file_->ReadAt(tensor.record.offset + at, out, n);
+  const uint64_t slice = tensor.record.bytes / MlbTensorSlices(tensor.record);
+  uint64_t at = tensor.record.offset;
+  for (auto* to = static_cast<char*>(out); n > 0; at += tensor.record.slice_stride) {
+    const auto piece = static_cast<size_t>(std::min<uint64_t>(n, slice));
+    KRAFLA_RETURN_IF_ERROR(file_->ReadAt(at, to, piece));
+    to += piece;
+    n -= piece;
+  }
+  return OkStatus();
 }
 
 // Starts to record what is written by now. A record still under way is waited for, so what the disk

@@ -108,6 +108,7 @@ class ExpertGateUpStep final : public Step {
   ExpertGateUpStep(ExpertProjection gate, ExpertProjection up, ExpertActivation activation)
       : gate_(gate), up_(up), activation_(activation) {}
   const char* name() const override { return "experts: gate and up"; }
+  StepInput Input() const override { return {{}, false, {&gate_.matrices, &up_.matrices}}; }
   StepWork Work(const Pass& pass) const override { return ExpertWork(pass, gate_.matrices, 2); }
   void Run(const Pass& pass, size_t begin, size_t end, size_t thread) const override {
     auto* up = pass.thread_scratch<float>(thread);
@@ -185,6 +186,7 @@ class ExpertDownStep final : public Step {
  public:
   explicit ExpertDownStep(ExpertProjection down) : down_(down) {}
   const char* name() const override { return "experts: down"; }
+  StepInput Input() const override { return {{}, true, {&down_.matrices}}; }
   StepWork Work(const Pass& pass) const override { return ExpertWork(pass, down_.matrices, 1); }
   void Run(const Pass& pass, size_t begin, size_t end, size_t) const override {
     ForEachShare(pass, down_.matrices.n_tiles(), begin, end, [&](Share share) {

@@ -152,14 +152,17 @@ struct StepWork {
   uint64_t macs_per_item = 0;   // multiply-adds
 };
 
-struct Matrix;    // lib/weights/weights.h
-class Residency;  // lib/weights/residency/residency.h
+struct Matrix;          // lib/weights/weights.h
+struct ExpertMatrices;  // likewise
+class Residency;        // lib/weights/residency/residency.h
 
-// The matrices that a step multiplies with all rows of one input, act or wide; for calibration,
-// which looks at that input before the step runs.
+// The matrices that a step multiplies with all rows of one input, act or wide, or with the rows of
+// each expert, expert_rows or expert_units; for calibration, which looks at that input before the
+// step runs.
 struct StepInput {
   std::vector<const Matrix*> matrices;
-  bool from_wide = false;
+  bool from_wide = false;  // of experts: from their units
+  std::vector<const ExpertMatrices*> experts = {};
 };
 
 struct StreamedLayer;
