@@ -44,6 +44,27 @@ class Constraints(unittest.TestCase):
         choice = self.server.chat("x", max_tokens=50, temperature=1, grammar='root ::= ("yes" | "no") "!"').json["choices"][0]
         self.assertIn(choice["message"]["content"], ("yes!", "no!"))
 
+    def test_calls(self):
+        tools = [{"type": "function", "function": {"name": name, "parameters": SCHEMA}} for name in ("greet", "forget")]
+        for choice, names in (("required", ("greet", "forget")), ({"type": "function", "function": {"name": "forget"}}, ("forget",))):
+            for seed in range(3):
+                body = {"messages": [{"role": "user", "content": "who"}], "tools": tools, "tool_choice": choice,
+                        "max_tokens": 300, "temperature": 1, "seed": seed, "parallel_tool_calls": False}
+                answer = self.server.post("/v1/chat/completions", body).json["choices"][0]
+                self.assertEqual(answer["finish_reason"], "tool_calls", answer)
+                [call] = answer["message"]["tool_calls"]
+                self.assertIn(call["function"]["name"], names)
+                self.person(call["function"]["arguments"])
+                deltas = [d for e in self.server.events("/v1/chat/completions", body)[:-1] if e["choices"]
+                          for d in e["choices"][0]["delta"].get("tool_calls", [])]
+                self.assertEqual("".join(d["function"].get("arguments", "") for d in deltas), call["function"]["arguments"])
+        for fields, param in (({"tool_choice": "required"}, "tool_choice"), ({"tool_choice": 3, "tools": tools}, "tool_choice"),
+                              ({"tool_choice": {"type": "function", "function": {"name": "fly"}}, "tools": tools}, "tool_choice"),
+                              ({"tool_choice": {"type": "function", "function": {}}, "tools": tools}, "tool_choice.function.name"),
+                              ({"tool_choice": "required", "tools": tools, "response_format": FORMAT}, "tool_choice")):
+            answer = self.server.chat("x", **fields)
+            self.assertEqual((answer.status, answer.error["param"]), (400, param), (fields, answer))
+
     def test_refusals(self):
         for fields, param in (({"response_format": {"type": "xml"}}, "response_format.type"),
                               ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),

@@ -95,17 +95,16 @@ ChatRequest::ChatRequest(const Json& body, ServedModel* served)
   fields.RefuseUnless("continue_final_message", false, "a reply always begins a new message");
   fields.RefuseUnless("modalities", Json::array({"text"}), "only text is made here");
   fields.RefuseUnless("audio", false, "only text is made here");
-  if (const Json* choice = fields.Find("tool_choice")) {
-    if (*choice == "none") {
-      calls_allowed = false;
-    } else if (*choice != "auto") {
-      throw Unsupported("tool_choice", "only none and auto are known here");
-    }
-  }
+  const ToolChoice choice = ReadToolChoice(fields);
+  calls_allowed = choice.allowed;
   constraint = TextConstraint(fields, *model);
-  if (constraint) sampling.SetConstraint(constraint->get());
+  if (constraint && choice.required) {
+    throw BadField("tool_choice", "another field says already what the reply must be");
+  }
   Chat chat = NewChat();
   ids = EncodeChat(chat);
+  if (!constraint) constraint = CallConstraint(fields, choice, parallel_calls, chat);
+  if (constraint) sampling.SetConstraint(constraint->get());
 }
 
 Chat ChatRequest::NewChat() const {
