@@ -23,7 +23,9 @@ POOL_BLOCKS = 1 << 17
 random = numpy.random.default_rng(1)
 # One pool of tile-blocks (16 f16 scales, then nibbles), from which each tensor takes some: gigabytes of fresh ones
 # would take minutes.
-pool = random.integers(0, 256, (POOL_BLOCKS, 288), numpy.uint8)
+# Codes 1 to 15, so that weights have the mean 0 and rows of different tokens stay different.
+pool = random.integers(1, 16, (POOL_BLOCKS, 288), numpy.uint8)
+pool |= random.integers(1, 16, (POOL_BLOCKS, 288), numpy.uint8) << 4
 
 
 def scaled(d):
@@ -33,8 +35,8 @@ def scaled(d):
     return blocks
 
 
-inner = scaled(0.0043)  # nibbles - 8 deviate by 4.6: weights by 0.02
-small = scaled(0.0002)  # what is added to the residual stream
+inner = scaled(0.0046)  # codes - 8 deviate by 4.3: weights by 0.02
+small = scaled(0.00002)  # what is added to the residual stream
 
 
 def round_up(n, unit):
@@ -79,7 +81,7 @@ def fit_spread():
 
 def router(spread):
     w = (random.standard_normal((EXPERTS, HIDDEN)) / HIDDEN ** 0.5).astype(numpy.float32)
-    element = 7 * 0.0043 / (4.61 * 0.0043)  # of the normed row
+    element = 7 / 4.32  # of the normed row
     w[:, 0] = spread * random.standard_normal(EXPERTS) / element
     tiles = w.reshape(EXPERTS // TILE, TILE, HIDDEN).transpose(0, 2, 1)  # [tile][k][row]
     return numpy.ascontiguousarray(tiles).tobytes()
