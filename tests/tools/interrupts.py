@@ -6,9 +6,9 @@ import struct
 import time
 import unittest
 
-from programs import FOLDER, TIMEOUT, call, interrupt_and_wait, models, start
+from programs import FOLDER, TIMEOUT, call, interrupt_and_wait, models, start, wait_until_it_minds
 
-SOON = 1.0  # seconds, on a busy machine
+SOON = 5.0  # seconds, on a busy machine under a sanitizer
 
 
 class Interrupts(unittest.TestCase):
@@ -26,6 +26,7 @@ class Interrupts(unittest.TestCase):
         process.stdin.write(b"and the earth was without form and void " * 1500)
         process.stdin.close()
         process.stdin = None
+        wait_until_it_minds(process, signal.SIGINT)
         time.sleep(0.5)
         self.assertIsNone(process.poll(), "the prompt was read too fast for this test")
         seconds, result = interrupt_and_wait(process)
@@ -35,7 +36,7 @@ class Interrupts(unittest.TestCase):
     def test_waiting_for_stdin(self):
         for program in (["ml_run", models()["chat.mlb"]], ["ml_eval", "tokenize", models()["tok.mlt"]]):
             process = start(*program)
-            time.sleep(0.3)
+            wait_until_it_minds(process, signal.SIGINT)
             seconds, result = interrupt_and_wait(process)
             self.assertEqual((result.code, result.out), (130, b""), result)
             self.assertLess(seconds, SOON)
@@ -43,7 +44,7 @@ class Interrupts(unittest.TestCase):
     def test_nohup(self):
         process = start("ml_run", models()["chat.mlb"], "-n", "0",
                         preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))
-        time.sleep(0.3)
+        wait_until_it_minds(process, signal.SIGINT)
         process.send_signal(signal.SIGHUP)
         process.communicate(b"x", timeout=TIMEOUT)
         self.assertEqual(process.returncode, 0)

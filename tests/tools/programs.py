@@ -141,6 +141,18 @@ class Terminal:
         return bool(termios.tcgetattr(self.master)[3] & termios.ECHO)
 
 
+def wait_until_it_minds(process, number):
+    """Until a program just started has its own handler for a signal: before that the signal kills it."""
+    for _ in range(TIMEOUT * 100):
+        with open(f"/proc/{process.pid}/status") as status:
+            caught = next(int(line.split()[1], 16) for line in status if line.startswith("SigCgt"))
+        if caught >> (number - 1) & 1:
+            return
+        assert process.poll() is None, "it ended before it had a handler"
+        time.sleep(0.01)
+    raise AssertionError("no handler in time")
+
+
 def interrupt_and_wait(process, times=1):
     """Sends Ctrl-C's signal; the seconds it took to end, what it wrote, its code."""
     begin = time.monotonic()
