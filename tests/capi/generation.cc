@@ -53,13 +53,6 @@ krafla_generate_options Options(Reply* reply) {
   return options;
 }
 
-SessionHandle Prompted(const krafla_model* model) {
-  SessionHandle session = MakeSession(model);
-  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
-          KRAFLA_OK);
-  return session;
-}
-
 Reply Plain(const krafla_model* model, uint64_t seed) {
   Reply reply;
   SessionHandle session = Prompted(model);
@@ -156,7 +149,8 @@ TEST_CASE("a generation in slices gives what one call gives") {
     int pauses = 0;
     while ((code = krafla_session_step(session.get(), max_us)) == KRAFLA_PAUSED) ++pauses;
     REQUIRE(code == KRAFLA_OK);
-    REQUIRE((pauses > 60) == (max_us == 0 || max_us == 1));
+    if (max_us == 0) REQUIRE(pauses > 60);  // a work item each
+    if (max_us < 0) REQUIRE(pauses == 0);
     REQUIRE(reply.ids == plain.ids);
     REQUIRE(reply.text == plain.text);
     krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;
