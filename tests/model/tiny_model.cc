@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cstring>
+#include <utility>
 
 #include "lib/convert/convert.h"
 #include "lib/convert/import.h"
@@ -98,12 +99,26 @@ void WriteTiny(const std::string& name, Format format, const std::string& path) 
   REQUIRE(status.ok());
 }
 
+namespace {
+
+// Converted once a process: tests open some models dozens of times.
+const std::string& TinyPath(const std::string& name, Format format) {
+  static const TempFolder folder;
+  static std::map<std::pair<std::string, Format>, std::string> paths;
+  std::string& path = paths[{name, format}];
+  if (path.empty()) {
+    const std::string made = folder / (std::to_string(paths.size()) + ".mlb");
+    WriteTiny(name, format, made);
+    path = made;
+  }
+  return path;
+}
+
+}  // namespace
+
 std::shared_ptr<const Model> OpenTiny(const std::string& name, Format format,
                                       std::shared_ptr<Runtime> runtime) {
-  const TempFolder folder;
-  const std::string path = folder / "model.mlb";
-  WriteTiny(name, format, path);
-  auto source = OpenMapped(path);
+  auto source = OpenMapped(TinyPath(name, format));
   REQUIRE(source.ok());
   auto file = MlbFile::Open(*std::move(source));
   INFO(Message(file.status()));
