@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <deque>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 #include "capi/chat_calls.h"
@@ -133,14 +132,18 @@ Status Make(krafla_chat** out, std::shared_ptr<const void> owner,
   return OkStatus();
 }
 
+// The end of a prompt's text as far as it is the template's own.
+std::string TrustedEnd(const std::vector<TextRun>& runs) {
+  return runs.empty() || !runs.back().trusted ? std::string() : runs.back().text;
+}
+
 // The ids, and the end of the text that they are of.
 Status Encode(const krafla_chat& chat, const Conversation& conversation, std::vector<int32_t>* ids,
               std::string* end) {
   KRAFLA_ASSIGN_OR_RETURN(const std::vector<TextRun> runs, conversation.Render(chat.variables));
   std::vector<TextPiece> pieces;
   for (const TextRun& run : runs) pieces.push_back({run.text, run.trusted});
-  if (end != nullptr)
-    *end = runs.empty() || !runs.back().trusted ? std::string() : runs.back().text;
+  *end = TrustedEnd(runs);
   return chat.tokenizer->EncodePieces(pieces, /*add_special=*/false, ids);
 }
 
@@ -188,11 +191,10 @@ StatusOr<ChatCalls> CallsOf(krafla_chat* chat, std::string_view tool) {
   KRAFLA_ASSIGN_OR_RETURN(calls.schema, chat->conversation.CallSchema(tool));
   const chat::ReplyFormat& format = chat->conversation.format();
   calls.form = format.form;
-  std::tie(calls.begin, calls.end) = chat->conversation.CallMarkers();
   if (format.thinks) {
     KRAFLA_ASSIGN_OR_RETURN(const auto runs, chat->conversation.Render(chat->variables));
-    const bool trusted = !runs.empty() && runs.back().trusted;
-    const std::string_view end = Trimmed(trusted ? runs.back().text : std::string_view());
+    const std::string text = TrustedEnd(runs);
+    const std::string_view end = Trimmed(text);
     calls.may_think = !end.ends_with("</think>");
     calls.thinks = end.ends_with("<think>");
   }
@@ -391,10 +393,11 @@ int32_t krafla_chat_get_call_form(krafla_chat* chat, const char* tool, size_t le
     KRAFLA_ASSIGN_OR_RETURN(const auto name, capi::ReadString(tool, length, "tool"));
     KRAFLA_ASSIGN_OR_RETURN(chat->text, chat->conversation.CallSchema(name));
     krafla_call_form filled{};
-    filled.form = chat::FormName(chat->conversation.format().form).data();
-    const auto [begin, end] = chat->conversation.CallMarkers();
-    filled.begin = begin.empty() ? "" : begin.data();
-    filled.end = end.empty() ? "" : end.data();
+    const chat::CallForm kind = chat->conversation.format().form;
+    filled.form = chat::FormName(kind).data();
+    const chat::CallTexts texts = chat::TextsOf(kind);
+    filled.begin = texts.begin.data();
+    filled.end = texts.end.data();
     filled.schema = chat->text.c_str();
     filled.schema_length = chat->text.size();
     capi::WriteInfo(filled, form);

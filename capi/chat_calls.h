@@ -17,7 +17,6 @@ struct ChatCalls {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<SharedVocabulary> vocabulary;
   chat::CallForm form = chat::CallForm::kJson;
-  std::string_view begin, end;  // static
   std::string schema;
   bool may_think = false;  // reasoning may come first
   bool thinks = false;     // the prompt has begun it

@@ -74,48 +74,25 @@ StatusOr<Grammar> ReadGrammar(int32_t kind, std::span<const std::string_view> te
   return ReadJsonSchema(texts[0], schema);
 }
 
-// What stands between two calls of one reply; "" where the form has but one.
-std::string_view Between(chat::CallForm form) {
-  switch (form) {
-    case chat::CallForm::kTagged:
-      return "\n</tool_call>\n<tool_call>\n";
-    case chat::CallForm::kMistral:
-      return ", ";
-    case chat::CallForm::kLlama:
-      return "; ";
-    default:
-      return "";
-  }
-}
-
 StatusOr<CallsSource> ToCallsSource(const capi::ChatCalls& calls,
                                     const krafla_calls_options& given) {
   CallsSource source;
-  source.begin = calls.begin;
-  source.end = calls.end;
+  const chat::CallTexts texts = chat::TextsOf(calls.form);
+  source.begin = texts.begin;
+  source.end = texts.end;
   source.schema = calls.schema;
   source.reasoning = calls.thinks      ? CallsSource::kBegun
                      : calls.may_think ? CallsSource::kMay
                                        : CallsSource::kNone;
-  if (given.parallel != 0) source.between = Between(calls.form);
+  if (given.parallel != 0) source.between = texts.between;
   if (calls.form == chat::CallForm::kHarmony) {
     return UnsupportedError("calls: the form harmony is not constrained");
   }
-  if (given.choice == KRAFLA_CALLS_REQUIRED) return source;
-  if (given.choice != KRAFLA_CALLS_AUTO) {
+  if (given.choice == KRAFLA_CALLS_AUTO) {
+    source.no_call = texts.no_call;
+    source.text_before = texts.text_before;
+  } else if (given.choice != KRAFLA_CALLS_REQUIRED) {
     return ArgumentError("krafla_calls_options: choice: got {}, want KRAFLA_CALLS_*", given.choice);
-  }
-  switch (calls.form) {
-    case chat::CallForm::kTagged:
-      source.no_call = "<tool_call>";
-      source.text_before = true;
-      break;
-    case chat::CallForm::kMistral:
-      source.no_call = "\\[TOOL_CALLS\\]";
-      source.text_before = true;
-      break;
-    default:  // a call is what the reply begins with
-      source.no_call = "^\\s*(\\{|\\[\\s*\\{|```(json|tool))";
   }
   return source;
 }

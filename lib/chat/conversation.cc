@@ -334,19 +334,6 @@ StatusOr<std::string> Conversation::CallSchema(std::string_view wanted) const {
   return "{\"anyOf\":[" + any + "]}";
 }
 
-std::pair<std::string_view, std::string_view> Conversation::CallMarkers() const {
-  switch (format_.form) {
-    case chat::CallForm::kTagged:
-      return {"<tool_call>\n", "\n</tool_call>"};
-    case chat::CallForm::kMistral:
-      return {"[TOOL_CALLS][", "]"};
-    case chat::CallForm::kFenced:
-      return {"```json\n", "\n```"};
-    default:
-      return {};
-  }
-}
-
 void Conversation::AddReply(std::string_view content, std::string_view reasoning,
                             std::string_view calls_json, size_t n_calls) {
   std::string json = "{\"role\":\"assistant\",\"content\":";

@@ -51,10 +51,8 @@ class Conversation {
   // A parser for the next reply, to which prompt_end is the end of the prompt.
   chat::ReplyParser Parser(std::string_view prompt_end) const;
   const chat::ReplyFormat& format() const { return format_; }
-  // A JSON schema of one call in the model's form, of the named tool or ("") of any, and the texts
-  // that stand around it.
+  // A JSON schema of one call in the model's form, of the named tool or ("") of any.
   StatusOr<std::string> CallSchema(std::string_view tool) const;
-  std::pair<std::string_view, std::string_view> CallMarkers() const;
   // The reply as an assistant's message is added; calls get the ids that events told.
   void AddReply(std::string_view content, std::string_view reasoning, std::string_view calls_json,
                 size_t n_calls);

@@ -24,6 +24,26 @@ ReplyFormat RecogniseFormat(std::string_view source) {
   return format;
 }
 
+CallTexts TextsOf(CallForm form) {
+  // Where a call is what the reply begins with.
+  constexpr std::string_view kFirst = "^\\s*(\\{|\\[\\s*\\{|```(json|tool))";
+  switch (form) {
+    case CallForm::kTagged:
+      return {"<tool_call>\n", "\n</tool_call>", "\n</tool_call>\n<tool_call>\n", "<tool_call>",
+              true};
+    case CallForm::kMistral:
+      return {"[TOOL_CALLS][", "]", ", ", "\\[TOOL_CALLS\\]", true};
+    case CallForm::kFenced:
+      return {"```json\n", "\n```", "", kFirst};
+    case CallForm::kLlama:
+      return {"", "", "; ", kFirst};
+    case CallForm::kJson:
+    case CallForm::kHarmony:
+      return {"", "", "", kFirst};
+  }
+  return {};
+}
+
 std::string_view FormName(CallForm form) {
   switch (form) {
     case CallForm::kJson:

@@ -23,6 +23,16 @@ struct ReplyFormat {
 };
 
 ReplyFormat RecogniseFormat(std::string_view template_source);
+
+// What stands around the calls of one reply, and how a call is known from other text.
+struct CallTexts {
+  std::string_view begin, end;
+  std::string_view between;  // two calls; "" where the form has but one
+  std::string_view no_call;  // a pattern that text without a call does not match
+  bool text_before = false;  // calls may follow other text
+};
+
+CallTexts TextsOf(CallForm form);
 // "tagged", "mistral", ...
 std::string_view FormName(CallForm form);
 

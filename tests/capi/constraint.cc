@@ -35,13 +35,6 @@ krafla_generate_options Options(const krafla_constraint* constraint, Reply* repl
   return options;
 }
 
-SessionHandle Prompted(const krafla_model* model) {
-  SessionHandle session = MakeSession(model);
-  REQUIRE(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
-          KRAFLA_OK);
-  return session;
-}
-
 Reply Alone(const krafla_model* model, const krafla_constraint* constraint, double t,
             const krafla_speculation* speculation = nullptr, bool slices = false) {
   Reply reply;

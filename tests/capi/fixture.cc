@@ -69,6 +69,12 @@ SessionHandle MakeSession(const krafla_model* model, int32_t kv) {
   return SessionHandle(session);
 }
 
+SessionHandle Prompted(const krafla_model* model) {
+  SessionHandle session = MakeSession(model);
+  Must(krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr));
+  return session;
+}
+
 std::vector<float> Logits(const krafla_session* session) {
   const float* row = nullptr;
   size_t n = 0;

@@ -33,6 +33,8 @@ const std::string& TinyMixturePath();
 ModelHandle Open(const std::string& path, krafla_runtime* runtime = nullptr);
 ModelHandle OpenTiny(krafla_runtime* runtime = nullptr);
 SessionHandle MakeSession(const krafla_model* model, int32_t kv = KRAFLA_KV_F16);
+// A session with kPrompt in it.
+SessionHandle Prompted(const krafla_model* model);
 std::vector<float> Logits(const krafla_session* session);
 std::vector<int32_t> Ids(const krafla_session* session);
 
