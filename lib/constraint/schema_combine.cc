@@ -31,7 +31,6 @@ Status SchemaReader::ReadCombinations(Node schema, Shape* shape) {
     } else if (key == "not") {
       KRAFLA_RETURN_IF_ERROR(SchemaAt(n).status());
       auto rest = ShapeOfRef({n, SchemaRef::kNotSchema});
-      if (!rest.ok() && options_.lenient) continue;
       if (!rest.ok()) return At(n, rest.status());
       next = *std::move(rest);
     } else if (key == "if") {
@@ -106,7 +105,6 @@ StatusOr<Shape> SchemaReader::ReadCondition(Node schema, Node condition) {
   }
   KRAFLA_ASSIGN_OR_RETURN(const Shape holds, ShapeOfSchema(condition));
   auto fails = ShapeOfRef({condition, SchemaRef::kNotSchema});
-  if (!fails.ok() && options_.lenient) return Shape::Anything();
   if (!fails.ok()) return At(condition, fails.status());
   KRAFLA_ASSIGN_OR_RETURN(yes, Intersect(holds, yes));
   KRAFLA_ASSIGN_OR_RETURN(no, Intersect(*fails, no));

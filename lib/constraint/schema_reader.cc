@@ -71,8 +71,7 @@ StatusOr<Shape> SchemaReader::ShapeOfRef(const SchemaRef& ref) {
   } else if (ref.use == SchemaRef::kSchema) {
     shape = ReadSchema(ref.node);
   } else {
-    shape = ShapeOfRef({ref.node, SchemaRef::kSchema});
-    if (shape.ok()) shape = Complement(*shape);
+    shape = NotShapeOf(ref.node);
   }
   --open_;
   if (!shape.ok()) {
@@ -81,6 +80,24 @@ StatusOr<Shape> SchemaReader::ShapeOfRef(const SchemaRef& ref) {
   }
   shapes_[ref] = std::make_shared<const Shape>(*shape);
   return shape;
+}
+
+// What a lenient reader passes over makes a shape wider and its complement too narrow, so that it
+// negates nothing but what can be kept whole.
+StatusOr<Shape> SchemaReader::NotShapeOf(Node schema) {
+  if (!options_.lenient) {
+    KRAFLA_ASSIGN_OR_RETURN(const Shape shape, ShapeOfSchema(schema));
+    return Complement(shape);
+  }
+  if (strict_ == nullptr) {
+    SchemaOptions options = options_;
+    options.lenient = false;
+    strict_ = std::make_unique<SchemaReader>(&tree_, options);
+  }
+  const auto shape = strict_->ShapeOfSchema(schema);
+  if (!shape.ok()) return Shape::Anything();
+  auto rest = Complement(*shape);
+  return rest.ok() ? rest : Shape::Anything();
 }
 
 StatusOr<Shape> SchemaReader::ShapeOfSchema(Node schema) {

@@ -29,6 +29,7 @@ class SchemaReader {
   using Node = uint32_t;
   StatusOr<Shape> ShapeOfRef(const SchemaRef& ref);
   StatusOr<Shape> ShapeOfSchema(Node schema);
+  StatusOr<Shape> NotShapeOf(Node schema);
   StatusOr<Shape> ShapeOfValue(Node value);
   StatusOr<Shape> ReadSchema(Node schema);
   Status ReadTypes(Node schema, Shape* shape) const;
@@ -57,6 +58,7 @@ class SchemaReader {
   const JsonTree& tree_;
   const SchemaOptions options_;
   std::map<SchemaRef, std::shared_ptr<const Shape>> shapes_;  // none: being read
+  std::unique_ptr<SchemaReader> strict_;                      // of a lenient one, for negations
   size_t work_ = 0, open_ = 0;                                // schemas read, and being read
 };
 

@@ -178,6 +178,26 @@ TEST_CASE("what is not supported is refused by name and place") {
   }
 }
 
+TEST_CASE("lenient: what cannot be kept is passed over, the rest is kept") {
+  SchemaOptions lenient;
+  lenient.lenient = true;
+  Check("{\"type\":\"array\",\"uniqueItems\":true,\"items\":{\"type\":\"integer\"},\"maxItems\":3}",
+        {"[]", "[1, 2]", "[1, 1]"}, {"[1, 2, 3, 4]", "[\"a\"]"}, lenient);
+  Check("{\"type\":\"string\",\"format\":\"color\",\"maxLength\":3}", {"\"red\""},
+        {"\"blue\"", "1"}, lenient);
+  Check("{\"type\":\"string\",\"pattern\":\"(?=a)\",\"minLength\":2}", {"\"ab\"", "\"ba\""},
+        {"\"a\""}, lenient);
+  Check(
+      "{\"type\":\"object\",\"properties\":{\"a\":{\"type\":\"null\"}},\"unevaluatedProperties\":"
+      "false}",
+      {"{}", "{\"a\": null}", "{\"b\": 1}"}, {"{\"a\": 1}", "[]"}, lenient);
+  Check("{\"type\":\"integer\",\"not\":{\"contains\":{}}}", {"1"}, {"\"a\""}, lenient);
+  for (const char* schema : {"{\"$ref\":\"https://example.com/x\"}", "{\"type\":\"strin\"}", "3"}) {
+    INFO(schema);
+    CHECK_FALSE(ReadJsonSchema(schema, lenient).ok());  // it says nothing that could be kept
+  }
+}
+
 TEST_CASE("nesting ends before the stack does, and always can") {
   const auto constraint = Schema("{}");
   ConstraintState state = Start(constraint);
