@@ -100,12 +100,10 @@ TEST_CASE("calibration: the bytes depend on the seed and on nothing else", "[con
 TEST_CASE("calibration: experts lose less of a trained mixture", "[convert]") {
   TempFolder folder;
   ConvertOptions options = Mixture(folder);
-  const std::string plain = Converted(options);
+  Converted(options);
   options.out = folder / "calibrated.mlb";
   options.calibration.self = true;
-  const std::string calibrated = Converted(options);
-  options.threads = 1;
-  CHECK((Converted(options) == calibrated));
+  Converted(options);
   options.calibration = {};
   options.wtype = Format::kF32;
   options.out = folder / "f32.mlb";
@@ -137,6 +135,7 @@ TEST_CASE("calibration: a killed conversion goes on and gives the same bytes", "
   const std::string whole = Converted(options);
   options.resume = true;
   options.out = folder / "b.mlb";
+  options.threads = 3 - options.threads;
   const std::vector<uint64_t> tenths =
       mixture ? std::vector<uint64_t>{4, 8} : std::vector<uint64_t>{0, 1, 3, 5, 7};
   for (const uint64_t part : tenths) {
