@@ -1,4 +1,5 @@
-// SIGTERM and SIGINT for a server: the first asks it to stop, the second ends the process.
+// SIGTERM and SIGINT (on Windows the console's events) for a server: the first asks it to stop, the
+// second ends the process.
 #ifndef KRAFLA_TOOLS_SERVER_STOP_SIGNAL_H_
 #define KRAFLA_TOOLS_SERVER_STOP_SIGNAL_H_
 

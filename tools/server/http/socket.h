@@ -1,10 +1,11 @@
 // TCP sockets with deadlines: no call waits longer than it was told to, and none takes the process
-// down with a signal. socket_posix.cc.
+// down with a signal.
 #ifndef KRAFLA_TOOLS_SERVER_HTTP_SOCKET_H_
 #define KRAFLA_TOOLS_SERVER_HTTP_SOCKET_H_
 
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 
@@ -16,13 +17,13 @@ using Deadline = Clock::time_point;
 class Socket {
  public:
   Socket() = default;
-  explicit Socket(int fd) : fd_(fd) {}
-  Socket(Socket&& other) noexcept : fd_(other.fd_) { other.fd_ = -1; }
+  explicit Socket(intptr_t handle) : handle_(handle) {}
+  Socket(Socket&& other) noexcept : handle_(other.handle_) { other.handle_ = -1; }
   Socket& operator=(Socket&& other) noexcept;
   ~Socket() { Close(); }
 
-  bool valid() const { return fd_ >= 0; }
-  int fd() const { return fd_; }
+  bool valid() const { return handle_ != -1; }
+  intptr_t handle() const { return handle_; }
   // Bytes read; 0: the peer has closed its side; -1: an error; -2: the deadline has passed.
   ptrdiff_t Read(char* data, size_t n, Deadline deadline);
   // False where the peer is gone or takes nothing for `patience`.
@@ -38,7 +39,7 @@ class Socket {
   std::string PeerAddress() const;
 
  private:
-  int fd_ = -1;
+  intptr_t handle_ = -1;  // a descriptor, or a SOCKET of Windows; -1: none
 };
 
 class Listener {
@@ -53,7 +54,6 @@ class Listener {
 
  private:
   Socket socket_;
-  int fd_ = -1;
   int port_ = 0;
 };
 

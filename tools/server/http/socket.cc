@@ -1,25 +1,9 @@
-// POSIX: sockets that never block, and poll() for every wait.
-#include <arpa/inet.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
-#include <poll.h>
-#include <sys/socket.h>
-#include <unistd.h>
-
-#include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <utility>
-
 #include "tools/server/http/socket.h"
 
-#ifndef MSG_NOSIGNAL
-#define MSG_NOSIGNAL 0
-#endif
-#ifndef POLLRDHUP
-#define POLLRDHUP 0
-#endif
+#include <algorithm>
+#include <utility>
+
+#include "tools/server/http/socket_system.h"
 
 namespace krafla::server {
 namespace {
@@ -34,19 +18,12 @@ int MillisecondsTo(Deadline deadline) {
 }
 
 // The events that happened; 0 when the deadline has passed.
-int Wait(int fd, short events, Deadline deadline) {
+int Wait(intptr_t handle, short events, Deadline deadline) {
   for (;;) {
-    pollfd entry{fd, events, 0};
-    const int n = poll(&entry, 1, MillisecondsTo(deadline));
-    if (n > 0) return entry.revents;
-    if (n < 0 && errno != EINTR) return POLLERR;
+    const int happened = PollSocket(handle, events, MillisecondsTo(deadline));
+    if (happened != 0) return happened;
     if (Clock::now() >= deadline) return 0;
   }
-}
-
-void SetUp(int fd) {
-  fcntl(fd, F_SETFD, FD_CLOEXEC);
-  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
 }
 
 // Numbers only: looking up names would need the C library's plug-ins, which a program without
@@ -67,60 +44,57 @@ socklen_t ToAddress(const std::string& host, int port, sockaddr_storage* address
   return 0;
 }
 
-bool Again() { return errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR; }
-
 }  // namespace
 
 Socket& Socket::operator=(Socket&& other) noexcept {
   if (this != &other) {
     Close();
-    fd_ = other.fd_;
-    other.fd_ = -1;
+    handle_ = std::exchange(other.handle_, -1);
   }
   return *this;
 }
 
 void Socket::Close() {
-  if (fd_ >= 0) close(fd_);
-  fd_ = -1;
+  if (valid()) CloseSocket(handle_);
+  handle_ = -1;
 }
 
 ptrdiff_t Socket::Read(char* data, size_t n, Deadline deadline) {
   for (;;) {
-    const ssize_t got = recv(fd_, data, n, 0);
+    const ptrdiff_t got = Receive(handle_, data, n, /*peek=*/false);
     if (got >= 0) return got;
-    if (!Again()) return -1;
-    if (Wait(fd_, POLLIN, deadline) == 0) return -2;
+    if (!IsAgain()) return -1;
+    if (Wait(handle_, POLLIN, deadline) == 0) return -2;
   }
 }
 
 bool Socket::Write(std::string_view bytes, std::chrono::milliseconds patience) {
   while (!bytes.empty()) {
-    const ssize_t sent = send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ptrdiff_t sent = Send(handle_, bytes.data(), bytes.size());
     if (sent >= 0) {
       bytes.remove_prefix(static_cast<size_t>(sent));
       continue;
     }
-    if (!Again()) return false;
-    if ((Wait(fd_, POLLOUT, Clock::now() + patience) & POLLOUT) == 0) return false;
+    if (!IsAgain()) return false;
+    if ((Wait(handle_, POLLOUT, Clock::now() + patience) & POLLOUT) == 0) return false;
   }
   return true;
 }
 
-bool Socket::WaitReadable(Deadline deadline) { return Wait(fd_, POLLIN, deadline) != 0; }
+bool Socket::WaitReadable(Deadline deadline) { return Wait(handle_, POLLIN, deadline) != 0; }
 
 bool Socket::PeerGone() const {
-  pollfd entry{fd_, POLLIN | POLLRDHUP, 0};
-  if (poll(&entry, 1, 0) <= 0) return false;
-  if ((entry.revents & (POLLERR | POLLHUP | POLLNVAL | POLLRDHUP)) != 0) return true;
+  const int happened = PollSocket(handle_, static_cast<short>(POLLIN | kPeerClosed), 0);
+  if (happened == 0) return false;
+  if ((happened & (POLLERR | POLLHUP | POLLNVAL | kPeerClosed)) != 0) return true;
   char byte = 0;
-  const ssize_t got = recv(fd_, &byte, 1, MSG_PEEK);
-  return got == 0 || (got < 0 && !Again());
+  const ptrdiff_t got = Receive(handle_, &byte, 1, /*peek=*/true);
+  return got == 0 || (got < 0 && !IsAgain());
 }
 
 void Socket::CloseGently() {
-  if (fd_ < 0) return;
-  shutdown(fd_, SHUT_WR);
+  if (!valid()) return;
+  EndWriting(handle_);
   char thrown_away[4096];
   const Deadline deadline = Clock::now() + kDrainTime;
   for (size_t n = 0; n < kMostDrained;) {
@@ -135,7 +109,9 @@ std::string Socket::PeerAddress() const {
   sockaddr_storage address{};
   socklen_t length = sizeof(address);
   char text[INET6_ADDRSTRLEN] = "";
-  if (getpeername(fd_, reinterpret_cast<sockaddr*>(&address), &length) != 0) return "?";
+  if (getpeername(static_cast<NativeSocket>(handle_), reinterpret_cast<sockaddr*>(&address),
+                  &length) != 0)
+    return "?";
   const void* bytes =
       address.ss_family == AF_INET6
           ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6&>(address).sin6_addr)
@@ -147,18 +123,18 @@ std::string Listener::Open(const std::string& host, int port) {
   sockaddr_storage address{};
   const socklen_t length = ToAddress(host == "localhost" ? "127.0.0.1" : host, port, &address);
   if (length == 0) return "want an IPv4 or IPv6 address, or localhost";
-  Socket made(socket(address.ss_family, SOCK_STREAM, 0));
-  if (!made.valid()) return std::strerror(errno);
-  fd_ = made.fd();
-  SetUp(fd_);
-  const int on = 1;
-  setsockopt(fd_, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
-  if (bind(fd_, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
-      listen(fd_, kBacklog) != 0) {
-    return std::strerror(errno);
+  if (!StartSockets()) return "this system has no sockets";
+  Socket made(static_cast<intptr_t>(socket(address.ss_family, SOCK_STREAM, 0)));
+  if (!made.valid()) return LastSocketError();
+  SetUpSocket(made.handle());
+  ReuseAddress(made.handle());
+  const auto native = static_cast<NativeSocket>(made.handle());
+  if (bind(native, reinterpret_cast<const sockaddr*>(&address), length) != 0 ||
+      listen(native, kBacklog) != 0) {
+    return LastSocketError();
   }
   socklen_t bound = sizeof(address);
-  getsockname(fd_, reinterpret_cast<sockaddr*>(&address), &bound);
+  getsockname(native, reinterpret_cast<sockaddr*>(&address), &bound);
   port_ =
       ntohs(address.ss_family == AF_INET6 ? reinterpret_cast<const sockaddr_in6&>(address).sin6_port
                                           : reinterpret_cast<const sockaddr_in&>(address).sin_port);
@@ -170,16 +146,15 @@ Socket Listener::Accept(int wait_ms, bool* exhausted) {
   *exhausted = false;
   if (!socket_.valid()) return {};
   if (!socket_.WaitReadable(Clock::now() + std::chrono::milliseconds(wait_ms))) return {};
-  const int fd = accept(fd_, nullptr, nullptr);
-  if (fd < 0) {
-    *exhausted = errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM;
+  const auto native = static_cast<NativeSocket>(socket_.handle());
+  Socket accepted(static_cast<intptr_t>(accept(native, nullptr, nullptr)));
+  if (!accepted.valid()) {
+    *exhausted = IsExhausted();
     return {};
   }
-  SetUp(fd);
-  // A token is a small packet that must not wait for the next one.
-  const int on = 1;
-  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-  return Socket(fd);
+  SetUpSocket(accepted.handle());
+  SendAtOnce(accepted.handle());
+  return accepted;
 }
 
 }  // namespace krafla::server
