@@ -222,6 +222,53 @@ class Basics(unittest.TestCase):
         krafla.Constraint.calls(chat, "go")
         self.assertRaises(krafla.NotFound, krafla.Constraint.calls, chat, "fly")
 
+    def test_scheduler(self):
+        prompts = [TEXT, TEXT + " And the earth was", "He said", "In the"]
+        alone = []
+        for i, prompt in enumerate(prompts):
+            session = self.model.session(context=256)
+            session.append(prompt)
+            alone.append([(t.id, t.text, t.logprob, t.top) for t in session.generate(
+                krafla.Sampler(i, temperature=1), max_tokens=20, ignore_end=True, top=2)])
+        with krafla.Scheduler(self.model, context=256, parallel=3) as scheduler:
+            requests = [scheduler.add(prompt, krafla.Sampler(i, temperature=1), max_tokens=20, ignore_end=True, top=2)
+                        for i, prompt in enumerate(prompts)]
+            for request, wanted, prompt in zip(requests, alone, prompts):
+                self.assertEqual([(t.id, t.text, t.logprob, t.top) for t in request], wanted)
+                self.assertEqual((request.finish, len(request)), ("length", 20))
+                self.assertEqual(request.prompt_tokens, len(self.model.encode(prompt)))
+            again = scheduler.add(TEXT, max_tokens=1)
+            again.text()
+            self.assertGreater(again.reused, 0)
+            info = scheduler.info
+            self.assertEqual((info.running, info.waiting), (0, 0))
+            self.assertGreater(info.reused_tokens, 0)
+            constraint = krafla.Constraint.choices(self.model, ["yes", "no"])
+            self.assertIn(scheduler.add("Well?", constraint=constraint).text(), ("yes", "no"))
+            waiting = [scheduler.add(TEXT, max_tokens=200, ignore_end=True) for _ in range(300)]
+            waiting[-1].cancel()
+            with self.assertRaises(krafla.Cancelled):
+                waiting[-1].text()
+            with self.assertRaises(krafla.ContextFull):
+                scheduler.add([1] * 300)
+            with self.assertRaises(krafla.UnsupportedError):
+                scheduler.add(TEXT, krafla.Sampler(custom=lambda ids, values, history: None))
+        with self.assertRaises(krafla.Cancelled):
+            waiting[-2].text()
+        with self.assertRaises(krafla.StateError):
+            scheduler.add(TEXT)
+
+        async def both():
+            async def text(request):
+                return "".join([token.text async for token in request])
+            with krafla.Scheduler(self.model, context=256) as scheduler:
+                return await asyncio.gather(*(text(scheduler.add(p, max_tokens=10, ignore_end=True)) for p in prompts[:2]))
+        texts = asyncio.run(both())
+        for prompt, got in zip(prompts, texts):
+            session = self.model.session(context=256)
+            session.append(prompt)
+            self.assertEqual(got, "".join(t.text for t in session.generate(max_tokens=10, ignore_end=True)))
+
     def test_llama(self):
         with krafla.Llama(MODEL, n_ctx=256, seed=1) as llm:
             self.assertEqual(llm.detokenize(llm.tokenize(b"In the", add_bos=False)), b"In the")

@@ -17,6 +17,11 @@ def accepted(model: krafla.Model) -> str:
         constraint = krafla.Constraint.json_schema(model, {"type": "object"}, in_order=True)
         session.generate(constraint=constraint)
         del pieces, row
+        scheduler = krafla.Scheduler(model, parallel=2, cache_bytes=0)
+        request: krafla.Request = scheduler.add("text", krafla.Sampler(1), priority=1)
+        waiting: int = scheduler.info.waiting
+        del waiting
+        text += request.text()
         finish: str | None = session.finish
         return text + (finish or "")
 
@@ -24,5 +29,6 @@ def accepted(model: krafla.Model) -> str:
 def refused(model: krafla.Model) -> None:
     model.session(context="64")  # type: ignore[arg-type]
     krafla.Sampler("1")  # type: ignore[arg-type]
+    krafla.Scheduler("model.mlb")  # type: ignore[arg-type]
     model.session().generate(constraint="{}")  # type: ignore[arg-type]
     model.session().logits = 1  # type: ignore[assignment, misc]

@@ -23,6 +23,7 @@ from krafla._errors import (ArgumentError, BudgetError, CallbackError, Cancelled
                             CpuError, Error, FileAccessError, InternalError, ModelError, NotFound,
                             OutOfMemory, StateError, TemplateError, UnsupportedError)
 from krafla._krafla import Token
+from krafla._scheduler import Request, Scheduler, SchedulerInfo
 from krafla.llama import Llama, LlamaGrammar
 
 FREE_THREADED = False
@@ -32,5 +33,5 @@ isa: str = _krafla.isa()
 
 __all__ = ["ArgumentError", "BudgetError", "CallForm", "CallbackError", "Cancelled", "Chat", "ChatEvent", "Constraint", "ContextFull", "CpuError",
            "Error", "FREE_THREADED", "FileAccessError", "InternalError", "Llama", "LlamaGrammar", "Model", "ModelError",
-           "NotFound", "OutOfMemory", "Parameter", "Plan", "Sampler", "Session", "Stage", "StateError",
+           "NotFound", "OutOfMemory", "Parameter", "Plan", "Request", "Sampler", "Scheduler", "SchedulerInfo", "Session", "Stage", "StateError",
            "TemplateError", "Token", "UnsupportedError", "isa", "stages"]

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Floats = NDArray[np.float32]
 Progress = Callable[[int, int], object]
 Custom = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]], object]
-_KV = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
+KV_KINDS = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
 _POOL = {"mean": 0, "last": 1, "first": 2}
 _FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop", 6: "complete"}
 
@@ -30,6 +30,14 @@ def choose(name: str, value: str, choices: dict[str, int]) -> int:
     if value not in choices:
         raise ValueError(f"{name}: got {value!r}, want one of {', '.join(choices)}")
     return choices[value]
+
+
+def finish_name(code: int) -> str | None:
+    return _FINISH[code]
+
+
+def stop_texts(stop: str | Sequence[str]) -> list[str]:
+    return [text for text in ([stop] if isinstance(stop, str) else stop) if text]
 
 
 class Plan(NamedTuple):
@@ -213,7 +221,7 @@ class Model:
 
     def plan(self, *, context: int = 0, kv: str = "f16", batch: int = 0) -> Plan:
         """What a session of these options takes, before anything is allocated."""
-        return Plan(*self._model.plan(context, choose("kv", kv, _KV), batch))
+        return Plan(*self._model.plan(context, choose("kv", kv, KV_KINDS), batch))
 
     def encode(self, text: str, *, special: bool = False, parse: bool = False) -> list[int]:
         """Token ids. special: with BOS and EOS as the model wants; parse: control tokens in the text
@@ -237,7 +245,7 @@ class Model:
         "f16", "f32", or quantised: "q8", "k8v4", "k6v6", "k4v4"; reserve: positions whose memory is taken now (None: all)."""
         session = Session.__new__(Session)
         session._model = self
-        session._session = _krafla.Session(self._model, context, choose("kv", kv, _KV), reserve,
+        session._session = _krafla.Session(self._model, context, choose("kv", kv, KV_KINDS), reserve,
                                            batch)
         return session
 
@@ -315,9 +323,8 @@ class Session:
     def _begin(self, sampler: Sampler | None, max_tokens: int, stop: str | Sequence[str],
                end_ids: Sequence[int], ignore_end: bool, logprobs: bool, top: int,
                draft: Session | Literal["lookup"] | None, constraint: Constraint | None) -> None:
-        stops = [stop] if isinstance(stop, str) else list(stop)
         self._session.begin_generate((sampler or Sampler())._sampler, max_tokens,
-                                     [text for text in stops if text], list(end_ids), ignore_end,
+                                     stop_texts(stop), list(end_ids), ignore_end,
                                      logprobs, top, draft == "lookup",
                                      draft._session if isinstance(draft, Session) else None,
                                      None if constraint is None else constraint._constraint)
@@ -368,7 +375,7 @@ class Session:
     def finish(self) -> str | None:
         """How the last generation ended: "end", "length", "context", "stop", "complete" (a
         constraint left nothing to add), or None."""
-        return _FINISH[self._session.finish()[0]]
+        return finish_name(self._session.finish()[0])
 
     def fork(self) -> Session:
         """A second session that has read the same; copies nothing of the cache."""

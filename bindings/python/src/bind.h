@@ -18,6 +18,7 @@ void BindConstraint(py::module_& module);
 void BindErrors(py::module_& module);
 void BindModel(py::module_& module);
 void BindSampler(py::module_& module);
+void BindScheduler(py::module_& module);
 void BindSession(py::module_& module);
 
 // Throws the Python exception that a signal handler has raised.

@@ -33,6 +33,7 @@ PYBIND11_MODULE(_krafla, module) {
   krafla_python::BindChat(module);
   krafla_python::BindConstraint(module);
   krafla_python::BindSession(module);
+  krafla_python::BindScheduler(module);
   module.def("isa", [] { return std::string(krafla_isa()); });
   module.def("version", [] { return krafla_version(); });
   module.def("arithmetic", [] { return krafla_arithmetic(); });

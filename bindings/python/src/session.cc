@@ -10,22 +10,13 @@
 #include <vector>
 
 #include "krafla/krafla_batch.h"
+#include "reply.h"
 #include "sampler.h"
 
 namespace krafla_python {
 namespace {
 
 constexpr int64_t kSliceUs = 20000;
-
-struct Token {
-  int32_t id;
-  int64_t position;
-  std::string text;
-  std::optional<float> logprob;
-  std::vector<std::pair<int32_t, float>> top;
-  std::optional<float> chain_logprob;
-  std::vector<std::pair<int32_t, float>> chain_top;
-};
 
 // A session with what a generation in progress has said and not yet been asked for.
 class PySession {
@@ -124,8 +115,8 @@ class PySession {
   }
 
   void BeginGenerate(const std::shared_ptr<PySampler>& sampler, int64_t max_tokens,
-                     const std::vector<std::string>& stops, const std::vector<int32_t>& end_ids,
-                     bool ignore_end, bool logprobs, int32_t n_top, bool lookup, PySession* draft,
+                     std::vector<std::string> stops, std::vector<int32_t> end_ids, bool ignore_end,
+                     bool logprobs, int32_t n_top, bool lookup, PySession* draft,
                      const krafla::Constraint* constraint) {
     krafla_speculation speculation = KRAFLA_SPECULATION_INIT;
     if (lookup) speculation.kind = KRAFLA_SPECULATE_LOOKUP;
@@ -133,24 +124,16 @@ class PySession {
       speculation.kind = KRAFLA_SPECULATE_MODEL;
       speculation.draft = draft->get().get();
     }
+    const ReplyOptions reply{max_tokens, std::move(stops), std::move(end_ids), ignore_end, logprobs,
+                             n_top,      constraint};
     std::vector<krafla_string> strings;
-    for (const std::string& stop : stops) strings.push_back({stop.data(), stop.size()});
-    krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
-    options.max_tokens = max_tokens;
-    options.stops = strings.data();
-    options.n_stops = strings.size();
-    options.end_ids = end_ids.data();
-    options.n_end_ids = end_ids.size();
-    options.ignore_end = ignore_end ? 1 : 0;
-    options.logprobs = logprobs || n_top > 0 ? 1 : 0;
-    options.n_top = n_top;
+    krafla_generate_options options = reply.Fill(&strings);
     options.speculation = &speculation;
-    if (constraint != nullptr) options.constraint = constraint->get();
     options.user = this;
     options.on_token = [](void* user, const krafla_token* token) {
       return static_cast<PySession*>(user)->OnToken(*token);
     };
-    logprobs_ = options.logprobs != 0;
+    logprobs_ = reply.wants_logprobs();
     krafla::Check(krafla_session_begin_generate(get().get(), sampler->sampler.get(), &options));
     sampler_ = sampler;
     tokens_.clear();
@@ -232,20 +215,8 @@ class PySession {
     return session->Step(kSliceUs);
   }
   int OnToken(const krafla_token& token) {  // without the GIL
-    Token kept{token.id, token.position, std::string(token.text, token.text_length), {}, {}, {},
-               {}};
-    if (logprobs_ && token.id >= 0) {
-      kept.logprob = token.logprob;
-      for (int32_t i = 0; i < token.n_top; ++i) {
-        kept.top.emplace_back(token.top_ids[i], token.top_logprobs[i]);
-      }
-      kept.chain_logprob = token.chain_logprob;
-      for (int32_t i = 0; i < token.n_chain_top; ++i) {
-        kept.chain_top.emplace_back(token.chain_top_ids[i], token.chain_top_logprobs[i]);
-      }
-    }
     if (token.id >= 0) told_ = token.position;
-    tokens_.push_back(std::move(kept));
+    tokens_.push_back(KeepToken(token, logprobs_));
     return 0;
   }
 
