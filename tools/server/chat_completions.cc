@@ -12,16 +12,14 @@ namespace {
 
 class ChatCompletion {
  public:
-  ChatCompletion(const Call& call, const ChatRequest& request)
+  ChatCompletion(const Call& call, ChatRequest& request)
       : call_(call),
         request_(request),
         generation_(call, request.model, {request.ids}, request.n, request.sampling),
         id_(NewId("chatcmpl-")),
         created_(UnixTime()) {
     for (int64_t i = 0; i < request.n; ++i) {
-      Chat chat = request.NewChat();
-      (void)EncodeChat(chat);  // the reply is one to this prompt
-      replies_.emplace_back(std::move(chat), request.model, request.sampling.has_stops());
+      replies_.emplace_back(request.NextChat(), request.model, request.sampling.has_stops());
       logprobs_.push_back(Json::array());
     }
   }
@@ -33,6 +31,7 @@ class ChatCompletion {
   void Take(size_t choice, const krafla_event& token, ChatDelta* delta);
   std::string Finished(size_t choice) const;
   Json Base(const char* object) const;
+  Json Usage() const;
   Json Chunk(size_t choice, Json delta) const;
   void SendDelta(EventStream* stream, size_t choice, const ChatDelta& delta);
   void RunStream(EventStream* stream);
@@ -67,6 +66,14 @@ Json ChatCompletion::Base(const char* object) const {
           {"system_fingerprint", request_.model->fingerprint()}};
 }
 
+Json ChatCompletion::Usage() const {
+  int64_t reasoning = 0;
+  for (const ChatReply& reply : replies_) reasoning += reply.reasoning_tokens();
+  Json usage = generation_.Usage();
+  usage["completion_tokens_details"] = {{"reasoning_tokens", reasoning}};
+  return usage;
+}
+
 void ChatCompletion::Answer() {
   Generation::Listener listener;
   listener.on_token = [&](size_t choice, const krafla_event& token) {
@@ -84,7 +91,7 @@ void ChatCompletion::Answer() {
     choice["finish_reason"] = Finished(i);
     answer["choices"].push_back(std::move(choice));
   }
-  answer["usage"] = generation_.Usage();
+  answer["usage"] = Usage();
   answer["timings"] = generation_.Timings();
   answer["seed"] = request_.sampling.seed();
   call_.SendJson(answer);
@@ -141,9 +148,10 @@ void ChatCompletion::RunStream(EventStream* stream) {
   };
   listener.on_quiet = [&] { stream->KeepAlive(); };
   if (request_.return_progress) {
-    listener.on_progress = [&](int64_t done, int64_t total, int64_t cached) {
-      Json chunk = Chunk(0, Json::object());
-      chunk["prompt_progress"] = {{"total", total}, {"cache", cached}, {"processed", done}};
+    listener.on_progress = [&](const Json& progress) {
+      Json chunk = Base("chat.completion.chunk");
+      chunk["choices"] = Json::array();
+      chunk["prompt_progress"] = progress;
       stream->Send(chunk);
     };
   }
@@ -151,7 +159,7 @@ void ChatCompletion::RunStream(EventStream* stream) {
   if (request_.include_usage) {
     Json chunk = Base("chat.completion.chunk");
     chunk["choices"] = Json::array();
-    chunk["usage"] = generation_.Usage();
+    chunk["usage"] = Usage();
     stream->Send(chunk);
   }
   stream->Done();
@@ -166,7 +174,7 @@ void ChatCompletion::Stream() {
 
 void ChatCompletions(const Call& call) {
   const Json body = ParseJson(call.request.body);
-  const ChatRequest request(body, &call.FindModel(body));
+  ChatRequest request(body, &call.FindModel(body));
   ChatCompletion completion(call, request);
   if (request.stream) {
     completion.Stream();

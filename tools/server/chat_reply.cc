@@ -4,6 +4,7 @@
 namespace krafla::server {
 
 ChatDelta ChatReply::Push(const krafla_event& token) {
+  if (token.id >= 0) ++tokens_;
   if (by_text_ && (token.id < 0 || !model_->IsSpecial(token.id))) {
     if (token.text_length > 0) chat_.Push(std::string_view(token.text, token.text_length));
   } else if (token.id >= 0) {
@@ -50,6 +51,7 @@ ChatDelta ChatReply::Take() {
   }
   content_ += delta.content;
   reasoning_ += delta.reasoning;
+  if (!delta.reasoning.empty()) reasoning_tokens_ = tokens_;
   return delta;
 }
 

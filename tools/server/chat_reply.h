@@ -36,6 +36,8 @@ class ChatReply {
   ChatDelta Finish();
 
   const std::vector<ToolCall>& calls() const { return calls_; }
+  // Those up to the last one that has text of the reasoning.
+  int64_t reasoning_tokens() const { return reasoning_tokens_; }
   // As choices[].message has it.
   Json Message() const;
 
@@ -48,6 +50,8 @@ class ChatReply {
   std::string content_;
   std::string reasoning_;
   std::vector<ToolCall> calls_;
+  int64_t tokens_ = 0;
+  int64_t reasoning_tokens_ = 0;
   ToolCall open_;  // a call that is told whole, since it may turn out to be none
 };
 

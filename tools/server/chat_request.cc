@@ -71,6 +71,19 @@ void ReadLimit(const Fields& fields, Sampling* sampling) {
   if (most) sampling->SetMaxTokens(*most);
 }
 
+std::vector<int32_t> EncodeChat(Chat& chat) {
+  std::vector<int32_t> ids(1024);
+  size_t n = 0;
+  int32_t code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
+  if (code == KRAFLA_E_BUFFER) {
+    ids.resize(n);
+    code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
+  }
+  if (code < 0) throw FromLibrary(Error(code, krafla_error_message()));
+  ids.resize(n);
+  return ids;
+}
+
 }  // namespace
 
 ChatRequest::ChatRequest(const Json& body, ServedModel* served)
@@ -101,9 +114,9 @@ ChatRequest::ChatRequest(const Json& body, ServedModel* served)
   if (constraint && choice.required) {
     throw BadField("tool_choice", "another field says already what the reply must be");
   }
-  Chat chat = NewChat();
-  ids = EncodeChat(chat);
-  if (!constraint) constraint = CallConstraint(fields, choice, parallel_calls, chat);
+  first_.emplace(NewChat());
+  ids = EncodeChat(*first_);
+  if (!constraint) constraint = CallConstraint(fields, choice, parallel_calls, *first_);
   if (constraint) sampling.SetConstraint(constraint->get());
 }
 
@@ -119,17 +132,17 @@ Chat ChatRequest::NewChat() const {
   return chat;
 }
 
-std::vector<int32_t> EncodeChat(Chat& chat) {
-  std::vector<int32_t> ids(1024);
-  size_t n = 0;
-  int32_t code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
-  if (code == KRAFLA_E_BUFFER) {
-    ids.resize(n);
-    code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
+// The first is there already; a further one is rendered and encoded, so that a reply to it can
+// begin.
+Chat ChatRequest::NextChat() {
+  if (first_) {
+    Chat chat = std::move(*first_);
+    first_.reset();
+    return chat;
   }
-  if (code < 0) throw FromLibrary(Error(code, krafla_error_message()));
-  ids.resize(n);
-  return ids;
+  Chat chat = NewChat();
+  (void)EncodeChat(chat);
+  return chat;
 }
 
 }  // namespace krafla::server

@@ -18,7 +18,7 @@ struct ChatRequest {
   ChatRequest(const Json& body, ServedModel* model);
 
   // A conversation that expects the reply to this request; one for each choice.
-  Chat NewChat() const;
+  Chat NextChat();
 
   ServedModel* model;
   std::string messages;  // JSON, as are the next two; "": none
@@ -33,10 +33,12 @@ struct ChatRequest {
   std::optional<Constraint> constraint;
   Sampling sampling;
   std::vector<int32_t> ids;  // the prompt
-};
 
-// The ids of a conversation's prompt.
-std::vector<int32_t> EncodeChat(Chat& chat);
+ private:
+  Chat NewChat() const;
+
+  std::optional<Chat> first_;  // the one that the prompt was encoded with
+};
 
 }  // namespace krafla::server
 

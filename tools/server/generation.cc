@@ -75,12 +75,16 @@ bool Generation::Poll(size_t choice, int64_t wait_us, const Listener& listener) 
   krafla_event event = KRAFLA_EVENT_INIT;
   if (!requests_[choice].Poll(&event, wait_us)) return false;
   if (event.kind == KRAFLA_EVENT_PROMPT) {
-    if (choice == 0 && listener.on_progress) {
-      listener.on_progress(event.done, event.total, requests_[0].info().reused);
+    if (choice != 0) return true;
+    prompt_end_ = Clock::now();
+    if (listener.on_progress) {
+      listener.on_progress({{"total", event.total},
+                            {"cache", requests_[0].info().reused},
+                            {"processed", event.done},
+                            {"time_ms", Milliseconds(prompt_end_ - began_)}});
     }
   } else if (event.kind == KRAFLA_EVENT_TOKEN) {
-    last_token_ = Clock::now();
-    if (first_token_ == Clock::time_point{}) first_token_ = last_token_;
+    if (first_token_ == Clock::time_point{}) first_token_ = Clock::now();
     if (!cut_[choice]) listener.on_token(choice, event);
   } else {
     const bool cut = cut_[choice] && event.code == KRAFLA_E_CANCELLED;
@@ -88,6 +92,7 @@ bool Generation::Poll(size_t choice, int64_t wait_us, const Listener& listener) 
       throw FromLibrary(Error(event.code, std::string(event.text, event.text_length)));
     }
     ends_[choice] = {true, cut ? 0 : event.finish, event.n_tokens};
+    if (choice == 0) end_ = Clock::now();
     if (listener.on_end) listener.on_end(choice);
   }
   return true;
@@ -143,24 +148,26 @@ Json Generation::Usage() const {
           {"prompt_tokens_details", {{"cached_tokens", Cached()}}}};
 }
 
+// A reply's tokens are chosen from the pass that ends the prompt and from each further one, and the
+// last is read too: as many passes as tokens.
 Json Generation::Timings() const {
   const krafla_request_info info = requests_[0].info();
   const int64_t cached = std::max<int64_t>(info.reused, 0);
-  const bool any = first_token_ != Clock::time_point{};
-  const double prompt_ms = any ? Milliseconds(first_token_ - began_) : 0;
-  const double reply_ms = any ? Milliseconds(last_token_ - first_token_) : 0;
+  const int64_t read = info.prompt_tokens - cached;
+  const bool any = prompt_end_ != Clock::time_point{};
+  const Clock::time_point end = ends_[0].ended ? end_ : Clock::now();
+  const double prompt_ms = any ? Milliseconds(prompt_end_ - began_) : 0;
+  const double reply_ms = any ? Milliseconds(end - prompt_end_) : 0;
   const auto rate = [](int64_t n, double ms) {
     return ms > 0 ? static_cast<double>(n) * 1000 / ms : 0.0;
   };
-  // The first token comes with the prompt's end.
-  const int64_t decoded = std::max<int64_t>(info.n_tokens - 1, 0);
   return {{"cache_n", cached},
-          {"prompt_n", info.prompt_tokens - cached},
+          {"prompt_n", read},
           {"prompt_ms", prompt_ms},
-          {"prompt_per_second", rate(info.prompt_tokens - cached, prompt_ms)},
+          {"prompt_per_second", rate(read, prompt_ms)},
           {"predicted_n", info.n_tokens},
           {"predicted_ms", reply_ms},
-          {"predicted_per_second", rate(decoded, reply_ms)}};
+          {"predicted_per_second", rate(info.n_tokens, reply_ms)}};
 }
 
 }  // namespace krafla::server

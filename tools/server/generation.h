@@ -28,8 +28,8 @@ class Generation {
   // What comes while it runs; each may throw, which cancels all.
   struct Listener {
     std::function<void(size_t choice, const krafla_event&)> on_token;
-    // Positions read of the prompt of choice 0.
-    std::function<void(int64_t done, int64_t total, int64_t cached)> on_progress;
+    // Of the prompt of choice 0: {"total", "cache", "processed", "time_ms"}.
+    std::function<void(const Json&)> on_progress;
     std::function<void(size_t choice)> on_end;
     std::function<void()> on_quiet;  // now and then while nothing comes
   };
@@ -66,7 +66,8 @@ class Generation {
   Clock::time_point began_ = Clock::now();
   Clock::time_point looked_ = began_;
   Clock::time_point first_token_{};
-  Clock::time_point last_token_{};
+  Clock::time_point prompt_end_{};  // of choice 0, likewise the next
+  Clock::time_point end_{};
 };
 
 // "stop", "length".

@@ -14,7 +14,7 @@ namespace {
 
 class Response {
  public:
-  Response(const Call& call, const Json& body, const ChatRequest& request);
+  Response(const Call& call, const Json& body, ChatRequest& request);
 
   // stream: null where the whole is sent at the end.
   void Run(EventStream* stream);
@@ -48,18 +48,12 @@ class Response {
   std::string blank_;  // space that came before a message, which may be none
 };
 
-Chat Prompted(const ChatRequest& request) {
-  Chat chat = request.NewChat();
-  (void)EncodeChat(chat);
-  return chat;
-}
-
-Response::Response(const Call& call, const Json& body, const ChatRequest& request)
+Response::Response(const Call& call, const Json& body, ChatRequest& request)
     : call_(call),
       body_(body),
       request_(request),
       generation_(call, request.model, {request.ids}, 1, request.sampling),
-      reply_(Prompted(request), request.model, /*by_text=*/false) {}
+      reply_(request.NextChat(), request.model, /*by_text=*/false) {}
 
 void Response::Event(const char* type, Json data) {
   if (stream_ == nullptr) return;
@@ -203,7 +197,7 @@ Json Response::Whole(const char* status) const {
   whole["usage"] = {{"input_tokens", usage["prompt_tokens"]},
                     {"input_tokens_details", usage["prompt_tokens_details"]},
                     {"output_tokens", usage["completion_tokens"]},
-                    {"output_tokens_details", {{"reasoning_tokens", 0}}},
+                    {"output_tokens_details", {{"reasoning_tokens", reply_.reasoning_tokens()}}},
                     {"total_tokens", usage["total_tokens"]}};
   if (std::string_view(status) == "incomplete") {
     whole["incomplete_details"] = {{"reason", "max_output_tokens"}};
@@ -233,7 +227,7 @@ void Response::Run(EventStream* stream) {
 void Responses(const Call& call) {
   const Json body = ParseJson(call.request.body);
   ServedModel& model = call.FindModel(body);
-  const ChatRequest request(ChatBodyOf(body), &model);
+  ChatRequest request(ChatBodyOf(body), &model);
   Response response(call, body, request);
   if (!request.stream) return response.Run(nullptr);
   EventStream stream(&call.reply);
