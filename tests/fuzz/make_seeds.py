@@ -156,6 +156,17 @@ def main():
             ("schema_combine", 27, '{"oneOf":[{"type":"integer","multipleOf":2},{"type":"string","format":"date"}],'
                                    '"not":{"const":4},"if":{"type":"string"},"then":{"minLength":3}}')):
         put("constraint", name, bytes([kind]) + text.encode())
+    head = "POST /v1/chat/completions?x=%41 HTTP/1.1\r\nHost: localhost:8080\r\n"
+    chunks = "5\r\nhello\r\n00A;name=\"value\"\r\n0123456789\r\n0\r\nTrailer: x\r\n\r\n"
+    for name, message in {
+            "chunked": head + "Transfer-Encoding: chunked\r\nExpect: 100-continue\r\n\r\n" + chunks,
+            "length": head + "Content-Length: 5\r\nConnection: close\r\n\r\n5\r\nhello\r\n0\r\n\r\nrest",
+            "both": head + "Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n" + chunks,
+            "old": "GET /%7Ea/b%20c HTTP/1.0\r\nConnection: keep-alive\r\n\r\n",
+            "fields": "OPTIONS * HTTP/1.1\r\nHost:\t[::1]:80 \r\nOrigin: null\r\nAccept: */*\r\nX-\u00e9: y\r\n\r\n",
+            "body": chunks + "GET / HTTP/1.1\r\nHost: x\r\n\r\n",
+            "large": "3e8\r\n" + "x" * 1000 + "\r\n1\r\ny\r\n0\r\n\r\n"}.items():
+        put("http", name, message)
     put("utf8", "mixed", "aé日😀".encode() + b"\xff\xe2\x82\xf0\x9f\xed\xa0\x80\xc0\x80")
     put("utf8", "plain", "plain text")
 

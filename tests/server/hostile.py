@@ -44,7 +44,7 @@ class Hostile(unittest.TestCase):
         pieces = b"".join(b"%x\r\n%s\r\n" % (len(SMALL[i:i + 7]), SMALL[i:i + 7]) for i in range(0, len(SMALL), 7))
         self.assertEqual(self.status(head + pieces + b"0\r\n\r\n"), 200)
         self.assertEqual(self.status(head + pieces + b"0;x=y\r\nTrailer: z\r\n\r\n"), 200)
-        for broken in (b"x\r\n", b"-1\r\n", b"ffffffffffffffffff\r\n", b"1\r\nab\r\n", b"5\nhello\r\n0\r\n\r\n", b"\r\n",
+        for broken in (b"x\r\n", b"-1\r\n", b" 1\r\n", b"+1\r\n", b"0x1\r\n", b"1;\x00\r\n", b"1;a\rb\r\n", b"ffffffffffffffffff\r\n", b"1\r\nab\r\n", b"5\nhello\r\n0\r\n\r\n", b"\r\n",
                        b"1;" + b"x" * 10000):
             self.assertEqual(self.status(head + broken), 400, broken[:20])
         self.assertEqual(self.status(head + b"fffffff\r\n"), 413)
@@ -54,6 +54,7 @@ class Hostile(unittest.TestCase):
     def test_heads(self):
         for head, status in ((b"nonsense\r\n\r\n", 400), (b"GET / HTTP/9.9\r\n\r\n", 505), (b"GET /health HTTP/1.1\r\n\r\n", 400),
                              (b"GET /health HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400),
+                             (b"GET /health x HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
                              (b"GET health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
                              (b"GET http://x/health HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),
                              (b"GET /%0d%0a HTTP/1.1\r\nHost: localhost\r\n\r\n", 400),

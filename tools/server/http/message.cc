@@ -79,8 +79,9 @@ HttpError ParseRequestLine(std::string_view line, HttpRequest* request) {
   const size_t end = std::min(target.find('?'), target.size());
   request->method = method;
   if (end < target.size()) request->query = target.substr(end + 1);
-  if (!IsFieldText(target) || !DecodePath(target.substr(0, end), &request->path)) {
-    return Bad("request line: the target has a broken escape or a control character");
+  const bool spaced = target.find_first_of(" \t") != std::string_view::npos;
+  if (spaced || !IsFieldText(target) || !DecodePath(target.substr(0, end), &request->path)) {
+    return Bad("request line: the target has a broken escape, a space or a control character");
   }
   return {};
 }
@@ -140,6 +141,18 @@ HttpError ReadFraming(HttpRequest* request) {
     request->expects_continue = !request->http10;
   }
   return {};
+}
+
+// A chunk's size in hexadecimal digits, from the line's first byte on; extensions mean nothing
+// here.
+bool ChunkSize(std::string_view line, uint64_t* size) {
+  const size_t end = std::min(line.find(';'), line.size());
+  const std::string_view before = line.substr(0, end);
+  const std::string_view digits = before.substr(0, before.find_last_not_of(" \t") + 1);
+  if (digits.empty() || HexDigit(digits[0]) < 0 || !IsFieldText(line)) return false;
+  const char* last = digits.data() + digits.size();
+  const auto [stop, code] = std::from_chars(digits.data(), last, *size, 16);
+  return stop == last && code == std::errc();
 }
 
 }  // namespace
@@ -207,11 +220,7 @@ bool ChunkedBody::Push(std::string_view* input, std::string* body, HttpError* er
     switch (state_) {
       case State::kSize: {
         if (!TakeLine(input, error)) return false;
-        const std::string_view digits =
-            Trim(std::string_view(line_).substr(0, std::min(line_.find(';'), line_.size())));
-        const char* end = digits.data() + digits.size();
-        const auto [stop, code] = std::from_chars(digits.data(), end, left_, 16);
-        if (digits.empty() || digits[0] == '-' || stop != end || code != std::errc()) {
+        if (!ChunkSize(line_, &left_)) {
           *error = Bad("chunk: its size is no number");
           return false;
         }
