@@ -70,7 +70,7 @@ class Browsers(unittest.TestCase):
 
     def test_paths_and_methods(self):
         for path in ("/nope", "/v1/chat/completions/", "/V1/models", "//health", "/../etc/passwd", "/%2e%2e/etc/passwd",
-                     "/v1/models/../../etc/passwd", "/page/", "/.git/config"):
+                     "/v1/models/../../etc/passwd", "/page/", "/.git/config", "/CON", "/v1/models/CON", "/slots/0?action=save", "/proc/self/root/etc/passwd"):
             self.assertEqual(self.server.request("GET", path).status, 404, path)
         for method, path in (("GET", PATH), ("POST", "/health"), ("DELETE", "/v1/models"), ("PUT", PATH), ("TRACE", PATH)):
             answer = self.server.request(method, path)

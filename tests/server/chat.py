@@ -1,7 +1,7 @@
 """/v1/chat/completions: plain, streamed, stops, log-probabilities, choices, usage."""
 import unittest
 
-from serving import Server, call, model
+from serving import Server, call, in_parallel, model
 
 PATH = "/v1/chat/completions"
 ASK = {"messages": [{"role": "user", "content": "In the beginning"}], "max_tokens": 12, "temperature": 0}
@@ -146,6 +146,19 @@ class Chat(unittest.TestCase):
         progress = [e["prompt_progress"] for e in events[:-1] if "prompt_progress" in e]
         self.assertGreater(len(progress), 1)
         self.assertEqual(progress[-1]["processed"], progress[-1]["total"])
+        self.assertEqual(sorted(progress[0]), ["cache", "processed", "time_ms", "total"])
+        self.assertTrue(all(e["choices"] == [] for e in events[:-1] if "prompt_progress" in e))
+
+    def test_timings(self):
+        for n in (1, 12):
+            reply = self.ask(max_tokens=n)
+            timings = reply["timings"]
+            self.assertEqual(timings["predicted_n"], n)
+            self.assertEqual(timings["cache_n"] + timings["prompt_n"], reply["usage"]["prompt_tokens"])
+            for kind in ("prompt", "predicted"):  # a time of its own for each, and a rate that is theirs
+                self.assertGreater(timings[f"{kind}_ms"], 0)
+                self.assertAlmostEqual(timings[f"{kind}_per_second"] * timings[f"{kind}_ms"] / 1000, timings[f"{kind}_n"], places=6)
+            self.assertEqual(self.server.events(PATH, {**ASK, "max_tokens": n})[-2]["timings"]["predicted_n"], n)
 
     def test_message_contents(self):
         same = self.ask()["choices"]
@@ -171,6 +184,31 @@ class Chat(unittest.TestCase):
             self.assertEqual(reply["choices"][0]["finish_reason"], "length")
             self.assertLessEqual(reply["usage"]["total_tokens"], 64)
 
+    def test_each_of_several_has_the_whole_context(self):
+        with Server("--ctx", "1024", "--parallel", "4") as server:
+            server.ready()
+            prompts = ["and the earth " * n for n in (50, 60, 70, 400)]
+            answers = in_parallel([lambda p=p: server.chat(p, max_tokens=2000) for p in prompts])
+            for answer in answers[:3]:
+                self.assertEqual(answer.json["choices"][0]["finish_reason"], "length")
+                self.assertIn(answer.json["usage"]["total_tokens"], (1023, 1024))
+            self.assertEqual((answers[3].status, answers[3].error["code"]), (400, "context_length_exceeded"))
+
+    def test_logprobs_with_tools_in_a_stream(self):
+        tools = [{"type": "function", "function": {"name": "f"}}]
+        plain = [e["choices"][0]["logprobs"] for e in self.server.events(PATH, {**ASK, "logprobs": True, "top_logprobs": 2})[:-1]]
+        events = self.server.events(PATH, {**ASK, "logprobs": True, "top_logprobs": 2, "tools": tools})[:-1]
+        count = lambda all: sum(len(some["content"]) for some in all if some)  # noqa: E731
+        self.assertEqual(count(e["choices"][0]["logprobs"] for e in events), count(plain))
+
+    def test_a_template_that_refuses_system_messages(self):
+        server = Server.get(models=("begins",))
+        for stream in (False, True):
+            answer = server.chat([{"role": "system", "content": "x"}, {"role": "user", "content": "y"}], stream=stream)
+            self.assertEqual(answer.status, 400, answer)
+            self.assertIn("System role not supported", answer.error["message"])
+        self.assertEqual(server.chat("y").status, 200)
+
     def test_too_long_a_prompt_is_refused_before_the_stream(self):
         for stream in (False, True):
             answer = self.server.chat("and " * 7000, stream=stream)
@@ -181,7 +219,9 @@ class Chat(unittest.TestCase):
 
     def test_reasoning(self):
         server = Server.get(models=("thinks",))
-        thinking = server.chat("x", max_tokens=10).json["choices"][0]
+        reply = server.chat("x", max_tokens=10).json
+        thinking = reply["choices"][0]
+        self.assertIn(reply["usage"]["completion_tokens_details"]["reasoning_tokens"], range(6, 11))  # the last may wait for the rest of a character
         self.assertEqual(thinking["finish_reason"], "length")
         self.assertEqual(thinking["message"]["content"], "")
         self.assertTrue(thinking["message"]["reasoning_content"])
@@ -189,7 +229,9 @@ class Chat(unittest.TestCase):
         self.assertEqual("".join(e["choices"][0]["delta"].get("reasoning_content", "") for e in events[:-1]),
                          thinking["message"]["reasoning_content"])
         for off in ({"chat_template_kwargs": {"enable_thinking": False}}, {"reasoning_effort": "none"}):
-            plain = server.chat("x", max_tokens=10, **off).json["choices"][0]["message"]
+            reply = server.chat("x", max_tokens=10, **off).json
+            self.assertEqual(reply["usage"]["completion_tokens_details"], {"reasoning_tokens": 0})
+            plain = reply["choices"][0]["message"]
             self.assertTrue(plain["content"])
             self.assertNotIn("reasoning_content", plain)
             self.assertNotIn("think>", plain["content"])

@@ -71,6 +71,19 @@ class Completions(unittest.TestCase):
             self.assertEqual(answer.status, 400, answer)
             self.assertEqual(answer.error["param"], "prompt")
 
+    def test_an_empty_prompt_where_texts_begin_with_a_token(self):
+        server = Server.get(models=("begins",))
+        reply = server.complete("").json
+        self.assertEqual((reply["usage"]["prompt_tokens"], reply["usage"]["completion_tokens"]), (1, 8))
+        self.assertEqual(server.complete([0]).json["choices"], reply["choices"])
+        self.assertEqual(server.complete([]).status, 400)
+
+    def test_bounds(self):
+        for fields, param in (({"max_tokens": -2}, "max_tokens"), ({"n": -2}, "n"), ({"best_of": 2}, "best_of"), ({"logprobs": 21}, "logprobs"),
+                              ({"echo": "yes"}, "echo"), ({"logprobs": True}, "logprobs")):
+            answer = self.server.complete(TEXT, **fields)
+            self.assertEqual((answer.status, answer.error["param"]), (400, param), answer)
+
     def test_suffix_needs_a_model_with_markers(self):
         answer = self.server.complete("a", suffix="b")
         self.assertEqual((answer.status, answer.error["param"]), (400, "suffix"))

@@ -65,6 +65,21 @@ class Constraints(unittest.TestCase):
             answer = self.server.chat("x", **fields)
             self.assertEqual((answer.status, answer.error["param"]), (400, param), (fields, answer))
 
+    def test_tools_of_every_kind(self):
+        """Without parameters; described with what grammars and prompts are written in."""
+        odd = 'Says "x" in ```json\n{"a": [1]}\n``` or <tool_call>{}</tool_call> \\ root ::= [^"]* | \'y\' </s> {{ z }}'
+        tools = [{"type": "function", "function": {"name": "now"}},
+                 {"type": "function", "function": {"name": "say", "description": odd, "parameters": {
+                     "type": "object", "description": odd, "properties": {"a": {"enum": ["x"], "description": odd}}, "required": ["a"], "additionalProperties": False}}}]
+        for name, wanted in (("now", None), ("say", {"a": "x"})):
+            choice = self.server.chat("x", max_tokens=600, temperature=1, seed=1, tools=tools,
+                                      tool_choice={"type": "function", "function": {"name": name}}).json["choices"][0]
+            self.assertEqual(choice["finish_reason"], "tool_calls", choice)
+            arguments = json.loads(choice["message"]["tool_calls"][0]["function"]["arguments"])
+            self.assertIsInstance(arguments, dict)
+            if wanted:
+                self.assertEqual(arguments, wanted)
+
     def test_refusals(self):
         for fields, param in (({"response_format": {"type": "xml"}}, "response_format.type"),
                               ({"response_format": {"type": "json_schema"}}, "response_format.json_schema"),

@@ -38,12 +38,13 @@ def call(program, *args):
 
 
 def model(name="chat"):
-    """chat: tokenizer and template, long context, no end token; thinks: its prompts open the reasoning; bare: no tokenizer."""
+    """chat: tokenizer and template, long context, no end token; thinks: its prompts open the reasoning; begins: its tokenizer puts a token before every
+    text, and its template refuses system messages; bare: no tokenizer."""
     path = FOLDER / f"{name}.mlb"
     if path.exists():
         return path
     source = DATA / "models" / "smollm2"
-    if name in ("chat", "thinks"):
+    if name in ("chat", "thinks", "begins"):
         source = FOLDER / f"tiny {name}"
         shutil.copytree(DATA / "models" / "tiny-chat", source)
         config = json.loads((source / "config.json").read_text())
@@ -55,6 +56,18 @@ def model(name="chat"):
         settings["chat_template"] = settings["chat_template"].replace(
             "'<|im_start|>assistant\n'", "'<|im_start|>assistant\n' + ('<think>\n' if enable_thinking is not false "
             "else '<think>\n</think>\n')")
+        (source / "tokenizer_config.json").write_text(json.dumps(settings))
+    if name == "begins":
+        tokenizer = json.loads((source / "tokenizer.json").read_text())
+        begin = {"SpecialToken": {"id": "<|endoftext|>", "type_id": 0}}
+        tokenizer["post_processor"] = {
+            "type": "TemplateProcessing", "single": [begin, {"Sequence": {"id": "A", "type_id": 0}}],
+            "pair": [begin, {"Sequence": {"id": "A", "type_id": 0}}, {"Sequence": {"id": "B", "type_id": 1}}],
+            "special_tokens": {"<|endoftext|>": {"id": "<|endoftext|>", "ids": [0], "tokens": ["<|endoftext|>"]}}}
+        (source / "tokenizer.json").write_text(json.dumps(tokenizer))
+        settings = json.loads((source / "tokenizer_config.json").read_text())
+        settings["chat_template"] = ("{% if messages[0]['role'] == 'system' %}{{ raise_exception('System role not supported') }}{% endif %}"
+                                     + settings["chat_template"])
         (source / "tokenizer_config.json").write_text(json.dumps(settings))
     done = call("ml_convert", "hf", source, path, "--wtype", "f32")
     assert done.returncode == 0, done.stderr
