@@ -3,6 +3,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <utility>
 
 #include "lib/base/utf8.h"
@@ -114,6 +115,11 @@ Status AppendCall(size_t i, size_t j, simdjson::dom::element element, std::strin
   return OkStatus();
 }
 
+bool HasContent(simdjson::dom::object message) {
+  simdjson::dom::element content;
+  return message["content"].get(content) == simdjson::SUCCESS && !content.is_null();
+}
+
 // The message as it is kept: its calls in one shape, the last of members with the same key.
 StatusOr<std::string> Normalised(size_t i, simdjson::dom::object message) {
   std::string json = "{";
@@ -166,7 +172,9 @@ Status Conversation::Add(std::string_view json) {
     if (role.empty()) return ArgumentError("messages[{}].role: want a string", i);
     KRAFLA_RETURN_IF_ERROR(CheckContent(i, message));
     KRAFLA_ASSIGN_OR_RETURN(std::string text, Normalised(i, message));
-    added.push_back({std::string(role), std::move(text)});
+    std::string filled;
+    if (!HasContent(message)) filled = text.substr(0, text.size() - 1) + ",\"content\":\"\"}";
+    added.push_back({std::string(role), std::move(text), std::move(filled)});
   }
   messages_.reserve(messages_.size() + added.size());
   for (Message& message : added) messages_.push_back(std::move(message));
@@ -277,12 +285,27 @@ Status Conversation::SetVariables(std::string_view json) {
   return OkStatus();
 }
 
+std::string Conversation::Input(bool filled) const {
+  std::string input = "{\"messages\":[";
+  for (size_t i = 0; i < messages_.size(); ++i) {
+    if (i > 0) input += ',';
+    input += filled && !messages_[i].filled.empty() ? messages_[i].filled : messages_[i].json;
+  }
+  input += "]";
+  if (!tools_.empty()) input += ",\"tools\":" + tools_;
+  return input + ",\"add_generation_prompt\":true" + variables_ + "}";
+}
+
+// A call's message has no content, or null: by that some templates know calls, and others, which
+// look for something in it, fail.
 StatusOr<std::vector<TextRun>> Conversation::Render(
     std::span<const TrustedVariable> trusted) const {
-  std::string input = "{\"messages\":" + Json();
-  if (!tools_.empty()) input += ",\"tools\":" + tools_;
-  input += ",\"add_generation_prompt\":true" + variables_ + "}";
-  return template_->Render(input, trusted);
+  StatusOr<std::vector<TextRun>> runs = template_->Render(Input(false), trusted);
+  const bool blank = std::any_of(messages_.begin(), messages_.end(),
+                                 [](const Message& message) { return !message.filled.empty(); });
+  if (runs.ok() || !blank) return runs;
+  StatusOr<std::vector<TextRun>> again = template_->Render(Input(true), trusted);
+  return again.ok() ? std::move(again) : std::move(runs);
 }
 
 std::pair<size_t, size_t> Conversation::OldestTurn() const {

@@ -61,11 +61,14 @@ class Conversation {
   struct Message {
     std::string role;
     std::string json;
+    std::string filled = {};  // with an empty text for a content that is not there; "": it is
   };
   struct Tool {
     std::string name;
     std::string parameters;  // a JSON schema
   };
+
+  std::string Input(bool filled) const;
 
   std::shared_ptr<const ChatTemplate> template_;
   chat::ReplyFormat format_;

@@ -122,6 +122,25 @@ TEST_CASE("messages are refused by name, all of them or none") {
   CHECK(c.Add("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}").ok());
 }
 
+TEST_CASE("a call without content is one to every template") {
+  for (const std::string_view content : {"", R"("content":null,)", R"("content":"",)"}) {
+    const std::string call = "{\"role\":\"assistant\"," + std::string(content) +
+                             R"("tool_calls":[{"function":{"name":"f","arguments":{}}}]})";
+    // One looks for something in it, which null has not; one knows calls by it.
+    Conversation looks = Of("{% for m in messages %}{{ 'x' in m.content }}|{% endfor %}");
+    REQUIRE(looks.Add(call).ok());
+    CHECK(Rendered(looks, {}) == "False|");
+    Conversation knows =
+        Of("{% for m in messages %}{{ 'call' if m.content is none else 'text' }}|{% endfor %}");
+    REQUIRE(knows.Add(call).ok());
+    CHECK(Rendered(knows, {}) == (content.find("null") != content.npos ? "call|" : "text|"));
+    CHECK(looks.Json() == knows.Json());
+  }
+  Conversation refuses = Of("{{ raise_exception('no') }}");
+  REQUIRE(refuses.Add(R"({"role":"user","content":null})").ok());
+  CHECK(Message(refuses.Render({}).status()).find("no") != std::string_view::npos);
+}
+
 TEST_CASE("tools are refused by name") {
   Conversation c = Of(*BuiltinTemplate("qwen"));
   const auto refused = [&](std::string_view json) {
