@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include <algorithm>
+#include <charconv>
 #include <utility>
 
 #include "lib/base/utf8.h"
@@ -74,9 +75,18 @@ Status CheckContent(size_t i, simdjson::dom::object message) {
   return OkStatus();
 }
 
+// N of the ids that replies' calls get, callN; -1: it is none of these.
+int64_t CallNumber(std::string_view id) {
+  int64_t number = -1;
+  if (!id.starts_with("call") || id.size() > 13) return -1;
+  const auto [end, code] = std::from_chars(id.data() + 4, id.data() + id.size(), number);
+  return code == std::errc() && end == id.data() + id.size() ? number : -1;
+}
+
 // A call of the history. OpenAI writes the arguments as a string that holds JSON; templates want
 // the object.
-Status AppendCall(size_t i, size_t j, simdjson::dom::element element, std::string* json) {
+Status AppendCall(size_t i, size_t j, simdjson::dom::element element, std::string* json,
+                  int64_t* n_calls) {
   simdjson::dom::object call, inner;
   if (element.get(call) != simdjson::SUCCESS) {
     return ArgumentError("messages[{}].tool_calls[{}]: want an object", i, j);
@@ -104,7 +114,9 @@ Status AppendCall(size_t i, size_t j, simdjson::dom::element element, std::strin
                          j);
   }
   *json += j > 0 ? ",{" : "{";
-  if (const std::string_view id = StringOf(call, "id"); !id.empty()) {
+  const std::string_view id = StringOf(call, "id");
+  *n_calls = std::max(*n_calls, CallNumber(id)) + 1;
+  if (!id.empty()) {
     *json += "\"id\":";
     chat::AppendJsonString(id, json);
     *json += ",";
@@ -121,7 +133,7 @@ bool HasContent(simdjson::dom::object message) {
 }
 
 // The message as it is kept: its calls in one shape, the last of members with the same key.
-StatusOr<std::string> Normalised(size_t i, simdjson::dom::object message) {
+StatusOr<std::string> Normalised(size_t i, simdjson::dom::object message, int64_t* n_calls) {
   std::string json = "{";
   for (const auto& [key, value] : message) {
     if (json.size() > 1) json += ",";
@@ -135,7 +147,7 @@ StatusOr<std::string> Normalised(size_t i, simdjson::dom::object message) {
     json += "[";
     size_t j = 0;
     for (const simdjson::dom::element call : calls) {
-      KRAFLA_RETURN_IF_ERROR(AppendCall(i, j++, call, &json));
+      KRAFLA_RETURN_IF_ERROR(AppendCall(i, j++, call, &json, n_calls));
     }
     json += "]";
   }
@@ -162,6 +174,7 @@ Status Conversation::Add(std::string_view json) {
                          kMaxMessages);
   }
   std::vector<Message> added;
+  int64_t n_calls = n_calls_;
   for (const simdjson::dom::element element : given) {
     const size_t i = messages_.size() + added.size();
     simdjson::dom::object message;
@@ -171,13 +184,14 @@ Status Conversation::Add(std::string_view json) {
     const std::string_view role = StringOf(message, "role");
     if (role.empty()) return ArgumentError("messages[{}].role: want a string", i);
     KRAFLA_RETURN_IF_ERROR(CheckContent(i, message));
-    KRAFLA_ASSIGN_OR_RETURN(std::string text, Normalised(i, message));
+    KRAFLA_ASSIGN_OR_RETURN(std::string text, Normalised(i, message, &n_calls));
     std::string filled;
     if (!HasContent(message)) filled = text.substr(0, text.size() - 1) + ",\"content\":\"\"}";
     added.push_back({std::string(role), std::move(text), std::move(filled)});
   }
   messages_.reserve(messages_.size() + added.size());
   for (Message& message : added) messages_.push_back(std::move(message));
+  n_calls_ = n_calls;
   return OkStatus();
 }
 
@@ -234,7 +248,7 @@ Status Conversation::SetTools(std::string_view json) {
         return ArgumentError("tools[{}].function.name: got {} twice", i, name);
       }
       simdjson::dom::element parameters;
-      std::string schema = "{\"type\":\"object\",\"properties\":{}}";
+      std::string schema = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}";
       if (inner["parameters"].get(parameters) == simdjson::SUCCESS) {
         simdjson::dom::object members, properties;
         if (parameters.get(members) != simdjson::SUCCESS) {

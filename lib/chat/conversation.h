@@ -77,7 +77,7 @@ class Conversation {
   std::string variables_;  // members without braces
   std::vector<Tool> tool_list_;
   chat::ToolNames tool_names_;
-  int64_t n_calls_ = 0;
+  int64_t n_calls_ = 0;  // the number of the next one's id: none of the history has it
 };
 
 }  // namespace krafla

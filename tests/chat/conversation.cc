@@ -122,6 +122,38 @@ TEST_CASE("messages are refused by name, all of them or none") {
   CHECK(c.Add("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}").ok());
 }
 
+TEST_CASE("a reply's calls have ids that no other has") {
+  Conversation c = Of(*BuiltinTemplate("qwen"));
+  REQUIRE(c.SetTools(R"([{"name":"f"}])").ok());
+  const auto next_id = [&] {
+    chat::ReplyParser parser = c.Parser("");
+    parser.Push(R"(<tool_call>{"name":"f","arguments":{}}</tool_call>)");
+    parser.Finish();
+    while (const auto event = parser.Next()) {
+      if (event->kind == chat::ReplyEventKind::kCallBegin) return event->id;
+    }
+    return std::string();
+  };
+  const auto add = [&](std::string_view id) {
+    REQUIRE(c.Add(R"({"role":"assistant","content":"","tool_calls":[{"id":")" + std::string(id) +
+                  R"(","function":{"name":"f","arguments":{}}}]})")
+                .ok());
+  };
+  CHECK(next_id() == "call00000");
+  add("call00000");
+  CHECK(next_id() == "call00001");
+  add("toolu_01");
+  CHECK(next_id() == "call00002");
+  add("call00041");  // of a conversation whose beginning has gone
+  CHECK(next_id() == "call00042");
+  for (const char* other : {"call", "call-7", "call99999999999", "call1x"}) add(other);
+  CHECK(next_id() == "call00046");
+  CHECK_FALSE(
+      c.Add(R"([{"role":"assistant","tool_calls":[{"id":"call70000","function":{"name":"f"}}]},5])")
+          .ok());
+  CHECK(next_id() == "call00046");
+}
+
 TEST_CASE("a call without content is one to every template") {
   for (const std::string_view content : {"", R"("content":null,)", R"("content":"",)"}) {
     const std::string call = "{\"role\":\"assistant\"," + std::string(content) +
@@ -160,7 +192,8 @@ TEST_CASE("tools are refused by name") {
   CHECK(c.SetTools("[{\"name\":\"a\"}]").ok());
   CHECK(*c.CallSchema("a") ==
         "{\"anyOf\":[{\"type\":\"object\",\"properties\":{\"name\":{\"const\":\"a\"},\"arguments\":"
-        "{\"type\":\"object\",\"properties\":{}}},\"required\":[\"name\",\"arguments\"],"
+        "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":["
+        "\"name\",\"arguments\"],"
         "\"additionalProperties\":false}]}");
   CHECK(c.CallSchema("b").status().code() == absl::StatusCode::kNotFound);
   CHECK(c.SetTools("").ok());

@@ -215,6 +215,7 @@ class Chat(unittest.TestCase):
             self.assertEqual(answer.status, 400, answer)
             self.assertEqual(answer.error["code"], "context_length_exceeded")
             self.assertEqual(answer.error["n_ctx"], 4096)
+            self.assertIn("maximum context length is 4096 tokens", answer.error["message"])
             self.assertGreater(answer.error["n_prompt_tokens"], 4096)
 
     def test_reasoning(self):

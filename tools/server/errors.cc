@@ -60,9 +60,10 @@ ApiError FromLibrary(const Error& error) {
 ApiError ContextExceeded(size_t n_prompt, int64_t context) {
   ApiError error(
       400, "context_length_exceeded",
-      fmt::format("the prompt has {} tokens, want at most {}: the context of {} positions "
-                  "less one for the reply",
-                  n_prompt, context - 1, context));
+      // As OpenAI words it: LiteLLM and others know by these words what to do.
+      fmt::format("this model's maximum context length is {} tokens: the prompt has {}, want at "
+                  "most {}, so that there is one for the reply",
+                  context, n_prompt, context - 1));
   error.extra = {{"n_prompt_tokens", n_prompt}, {"n_ctx", context}};
   return error;
 }
