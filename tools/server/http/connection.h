@@ -35,6 +35,8 @@ class Connection {
 
  private:
   enum class Got { kRequest, kNothing, kError };
+  // False where the connection ends.
+  bool ServeOne(const Handler& handler, const ErrorBody& error_body, size_t* body_bytes);
   Got ReadRequest(HttpRequest* request, HttpError* error);
   Got ReadHead(std::string* head, HttpError* error);
   Got ReadBody(HttpRequest* request, HttpError* error);
