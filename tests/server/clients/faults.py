@@ -238,6 +238,15 @@ def resident_mib():
     return int(re.search(r"VmRSS:\s+(\d+)", text).group(1)) / 1024
 
 
+def settled(before):
+    """Memory beyond what it was; that of a large request goes back a moment after its answer."""
+    for _ in range(20):
+        if (grown := resident_mib() - before) < GROWTH_MIB / 4:
+            break
+        time.sleep(0.1)
+    return grown
+
+
 def next_reply(want):
     """How the next request fares, and after how many seconds: what was left behind may still hold the server up."""
     begin = time.monotonic()
@@ -263,7 +272,7 @@ def main():
         except OSError as error:
             got = str(error)
         right, seconds = next_reply(usual)
-        grown = resident_mib() - before
+        grown = settled(before)
         print(f"| {name} | {got} | {'right' if right else 'WRONG'}{f', {seconds:.1f} s later' if seconds > 1 else ''} | {grown:+.1f} |", flush=True)
         if ARGS.check and (got != want or not right or grown > GROWTH_MIB):
             print(f"FAULT: {name}: got {got!r}, want {want!r}; next {right}; {grown:+.1f} MiB", file=sys.stderr)
