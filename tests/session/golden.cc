@@ -74,6 +74,43 @@ TEST_CASE("logits of every family equal the reference's within its rounding") {
   }
 }
 
+// The root of the mean square of what a cache of this kind changes of the reference's logits beyond
+// the window, in deviations of the logits.
+double ErrorBeyond(const std::string& name, KvType kv, size_t window) {
+  const auto model = OpenTiny(name, Format::kF32, MakeRuntime(1));
+  const auto expected = ReadSafetensors(DataPath(name) + "/expected.safetensors");
+  const Tensor& logits = expected.at("logits");
+  const std::vector<int32_t> prompt(expected.at("prompt").values.begin(),
+                                    expected.at("prompt").values.end());
+  REQUIRE(prompt.size() > 2 * window);
+  SessionOptions options;
+  options.kv = kv;
+  const auto rows = AllLogits(*NewSession(model, options), prompt);
+  const size_t n_vocab = rows[0].size();
+  double squares = 0;
+  for (size_t i = window * n_vocab; i < logits.values.size(); ++i) {
+    const double difference = rows[i / n_vocab][i % n_vocab] - logits.values[i];
+    squares += difference * difference;
+  }
+  const auto n = static_cast<double>(logits.values.size() - window * n_vocab);
+  return std::sqrt(squares / n) / Deviation(logits.values);
+}
+
+TEST_CASE("quantised caches beyond windows stay near the reference") {
+  struct Limit {
+    KvType kv;
+    double error;
+  };
+  for (const Limit& limit : {Limit{KvType::kF16, 0.001}, Limit{KvType::kQ8, 0.01},
+                             Limit{KvType::kK6V6, 0.035}, Limit{KvType::kK4V4, 0.15}}) {
+    for (const auto& [name, window] : {std::pair{"gemma3", 16}, {"variants/gemma2_long", 100}}) {
+      const double error = ErrorBeyond(name, limit.kv, static_cast<size_t>(window));
+      INFO(name << " with kind " << static_cast<int>(limit.kv) << ": " << error);
+      CHECK(error < limit.error);
+    }
+  }
+}
+
 TEST_CASE("so do those of every form in which checkpoints are published") {
   size_t compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(DataPath("variants"))) {
