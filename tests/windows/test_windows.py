@@ -16,6 +16,7 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -23,6 +24,7 @@ import tempfile
 import termios
 import time
 import unittest
+import urllib.request
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 WINE = ROOT / "scripts/wine"
@@ -33,7 +35,7 @@ PREFIX = "x86_64-w64-mingw32-"
 TIMEOUT = 300
 # DLLs of Windows itself, from Windows 10 on.
 SYSTEM = {"kernel32.dll", "msvcrt.dll", "shell32.dll", "advapi32.dll", "user32.dll", "psapi.dll",
-          "dbghelp.dll", "api-ms-win-core-synch-l1-2-0.dll"}
+          "dbghelp.dll", "ws2_32.dll", "api-ms-win-core-synch-l1-2-0.dll"}
 
 FOLDER = None  # of this run, laid out as an installed program: programs and DLLs together
 
@@ -290,6 +292,49 @@ class Programs(unittest.TestCase):
         self.assertFalse(partial.exists())
         for path in (out, FOLDER / "whole.mlb"):
             path.unlink()
+
+
+class Server(unittest.TestCase):
+    """ml_server's sockets; what it answers is the same code on every system."""
+
+    def start(self, command):
+        process = subprocess.Popen([str(part) for part in command], stderr=subprocess.PIPE, text=True)
+        self.addCleanup(process.wait)
+        self.addCleanup(process.kill)
+        port = int(re.search(r":(\d+)\s*$", process.stderr.readline())[1])
+        while process.stderr.readline().strip() != "ready":
+            self.assertIsNone(process.poll())
+        return port
+
+    def ask(self, port, **fields):
+        body = {"messages": [{"role": "user", "content": "Ça va, 日本?"}], "max_tokens": 12, "temperature": 1, "seed": 5}
+        request = urllib.request.Request(f"http://127.0.0.1:{port}/v1/chat/completions", json.dumps({**body, **fields}).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=TIMEOUT) as reply:
+            return reply.read().decode()
+
+    def test_replies_are_the_native_ones(self):
+        options = [FOLDER / "tiny.mlb", "--port", "0", "--ctx", "256"]
+        ports = [self.start([WINE, FOLDER / "ml_server.exe", *options]), self.start([NATIVE / "tools/ml_server", *options])]
+        texts = [json.loads(self.ask(port))["choices"][0]["message"]["content"] for port in ports]
+        self.assertEqual(*texts)
+        streams = [re.findall(r'"delta":(\{[^}]*\})', self.ask(port, stream=True)) for port in ports]
+        self.assertEqual(*streams)
+        # One that leaves in the middle of its reply, and one that sends half a request.
+        for sent in (b"GET /health HT", b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 99\r\n\r\n{"):
+            with socket.create_connection(("127.0.0.1", ports[0])) as connection:
+                connection.sendall(sent)
+        self.assertEqual(json.loads(self.ask(ports[0]))["choices"][0]["message"]["content"], texts[0])
+        busy = windows("ml_server", FOLDER / "tiny.mlb", "--port", str(ports[0]))
+        self.assertEqual(busy.returncode, 2, busy)
+        self.assertIn(b"Address already in use", busy.stderr)
+
+    def test_ctrl_c(self):
+        console = Console(FOLDER / "ml_server.exe", FOLDER / "tiny.mlb", "--port", "0")
+        console.wait_for(b"ready")
+        console.send(b"\x03")
+        console.wait_for(b"stopping")
+        self.assertEqual(console.exit_code(), 0, console.seen)
 
 
 class Consoles(unittest.TestCase):
