@@ -59,6 +59,11 @@ CHECK(constraint_options_size, sizeof(krafla_constraint_options) == 32);
 CHECK(calls_options_size, sizeof(krafla_calls_options) == 16);
 CHECK(constraint_state_info_size, sizeof(krafla_constraint_state_info) == 16);
 CHECK(result_size, sizeof(krafla_generate_result) == 48);
+CHECK(residency_heat_map, offsetof(krafla_residency_options, heat_map) == 24);
+CHECK(residency_options_size, sizeof(krafla_residency_options) == 56);
+CHECK(residency_budget, offsetof(krafla_residency_info, budget) == 16);
+CHECK(residency_hits, offsetof(krafla_residency_info, hits) == 72);
+CHECK(residency_info_size, sizeof(krafla_residency_info) == 152);
 #endif
 
 /* Numbers are never reused. */
@@ -123,6 +128,10 @@ CHECK(KRAFLA_EVENT_END, KRAFLA_EVENT_END == 3);
 CHECK(KRAFLA_SPECULATE_NONE, KRAFLA_SPECULATE_NONE == 0);
 CHECK(KRAFLA_SPECULATE_LOOKUP, KRAFLA_SPECULATE_LOOKUP == 1);
 CHECK(KRAFLA_SPECULATE_MODEL, KRAFLA_SPECULATE_MODEL == 2);
+CHECK(KRAFLA_READ_AUTO, KRAFLA_READ_AUTO == 0);
+CHECK(KRAFLA_READ_URING, KRAFLA_READ_URING == 1);
+CHECK(KRAFLA_READ_POOL, KRAFLA_READ_POOL == 2);
+CHECK(KRAFLA_READ_PAGE_CACHE, KRAFLA_READ_PAGE_CACHE == 3);
 
 int main(void) {
   krafla_runtime_options runtime_options = KRAFLA_RUNTIME_OPTIONS_INIT;
