@@ -33,6 +33,8 @@ class EventSignal final : public PressureSignal {
 
 }  // namespace
 
-std::unique_ptr<PressureSignal> PressureSignal::Open() { return std::make_unique<EventSignal>(); }
+std::unique_ptr<PressureSignal> PressureSignal::Open(const std::string&) {
+  return std::make_unique<EventSignal>();
+}
 
 }  // namespace krafla

@@ -2,37 +2,14 @@
 // missing or odd.
 #include "lib/runtime/topology.h"
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
 #include <numeric>
 
 #include "lib/runtime/thread_pool.h"
+#include "tests/runtime/machine.h"
 #include "tests/support/catch.h"
 
 namespace krafla {
 namespace {
-
-class Machine {
- public:
-  Machine() {
-    char name[] = "/tmp/krafla-machine-XXXXXX";
-    root_ = mkdtemp(name);
-  }
-  ~Machine() { std::filesystem::remove_all(root_); }
-  void Write(const std::string& path, const std::string& text) {
-    const std::filesystem::path file = root_ + path;
-    std::filesystem::create_directories(file.parent_path());
-    std::ofstream(file) << text << "\n";
-  }
-  void Cpu(int cpu, const std::string& file, const std::string& text) {
-    Write("/sys/devices/system/cpu/cpu" + std::to_string(cpu) + "/" + file, text);
-  }
-  const std::string& root() const { return root_; }
-
- private:
-  std::string root_;
-};
 
 std::vector<int> Cpus(int n) {
   std::vector<int> cpus(static_cast<size_t>(n));
