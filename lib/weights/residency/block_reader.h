@@ -10,6 +10,7 @@
 
 #include "lib/base/status.h"
 #include "lib/file/native_file.h"
+#include "lib/runtime/runtime.h"
 
 namespace krafla {
 
@@ -57,6 +58,12 @@ StatusOr<std::unique_ptr<BlockReader>> OpenUringReader(const NativeFile& file, u
                                                        BlockListener& listener);
 StatusOr<std::unique_ptr<BlockReader>> OpenPoolReader(const NativeFile& file, uint64_t base,
                                                       bool direct, BlockListener& listener);
+// `kind` itself, or the first one from there on in the order of their declaration that there is.
+StatusOr<std::unique_ptr<BlockReader>> OpenBlockReader(ReaderKind kind, const NativeFile& file,
+                                                       uint64_t base, BlockListener& listener);
+StatusOr<std::unique_ptr<BlockReader>> OpenFirstReader(ReaderKind kind, const NativeFile& file,
+                                                       uint64_t base, BlockListener& listener,
+                                                       Runtime& runtime);
 
 }  // namespace krafla
 

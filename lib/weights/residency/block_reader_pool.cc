@@ -25,7 +25,6 @@ class PoolReader final : public BlockReader {
 
  private:
   void Work();
-  Status ReadOne(const BlockRequest& request) const;
 
   const NativeFile file_;
   const uint64_t base_;
@@ -39,6 +38,11 @@ class PoolReader final : public BlockReader {
 };
 
 Status PoolReader::Start() {
+  if (direct_) {  // a file system may open the file so and then refuse each read
+    alignas(kDirectAlignment) std::byte sector[kDirectAlignment];
+    const StatusOr<size_t> got = file_.ReadSome(0, sector, sizeof(sector));
+    if (!got.ok()) return UnsupportedError("past the page cache: {}", Message(got.status()));
+  }
   while (threads_.size() < kThreads) {
     StatusOr<NativeThread> thread = NativeThread::Start(
         kReaderStackBytes, "krafla-read",
@@ -72,20 +76,6 @@ void PoolReader::Read(const BlockRead& block) {
   wake_.notify_all();
 }
 
-Status PoolReader::ReadOne(const BlockRequest& request) const {
-  for (uint64_t at = 0; at < request.bytes;) {
-    const uint64_t want = BytesToAsk(request.bytes - at, direct_);
-    KRAFLA_ASSIGN_OR_RETURN(
-        const size_t got,
-        file_.ReadSome(base_ + request.offset + at, request.out + at, static_cast<size_t>(want)));
-    // Past the page cache a read that is not whole sectors has met the end.
-    const bool cut = direct_ && got % kDirectAlignment != 0 && at + got < request.bytes;
-    if (got == 0 || cut) return EndsEarly(file_.name(), request.offset + at + got);
-    at += got;
-  }
-  return OkStatus();
-}
-
 void PoolReader::Work() {
   std::unique_lock<std::mutex> lock(mutex_);
   for (;;) {
@@ -98,7 +88,7 @@ void PoolReader::Work() {
     lock.unlock();
     // The kernel begins with all of the block while this thread waits for its first part.
     if (first && !direct_) file_.WillNeed(base_ + block.read.offset, block.read.bytes);
-    const Status status = failed ? OkStatus() : ReadOne(request);
+    const Status status = failed ? OkStatus() : ReadRequest(file_, base_, request, direct_);
     lock.lock();
     if (!BlockRequests::End(block, status)) continue;
     lock.unlock();
@@ -108,23 +98,6 @@ void PoolReader::Work() {
 }
 
 }  // namespace
-
-const char* ReaderName(ReaderKind kind) {
-  switch (kind) {
-    case ReaderKind::kUring:
-      return "uring";
-    case ReaderKind::kPool:
-      return "pool";
-    case ReaderKind::kPageCache:
-      return "page cache";
-    default:
-      return "auto";
-  }
-}
-
-Status EndsEarly(const std::string& name, uint64_t offset) {
-  return FileError("{}: ends at {} while open", name, offset);
-}
 
 StatusOr<std::unique_ptr<BlockReader>> OpenPoolReader(const NativeFile& file, uint64_t base,
                                                       bool direct, BlockListener& listener) {

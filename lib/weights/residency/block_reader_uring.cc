@@ -1,14 +1,18 @@
 // One thread feeds the ring and reaps it; an eventfd, itself a request of the ring, tells it of new
-// blocks. The file is registered. The memory is not: the kernel would keep its pages when the owner
-// gives them back under pressure, and later reads would go to pages that nobody sees.
+// blocks. Where a policy forbids the ring later on (a host that locks itself in once its models are
+// open), the thread reads what comes by itself. The file is registered. The memory is not: the
+// kernel would keep its pages when the owner gives them back under pressure, and later reads would
+// go to pages that nobody sees.
 #include <liburing.h>
 #include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <mutex>
+#include <thread>
 
 #include "lib/runtime/native_thread.h"
 #include "lib/weights/residency/block_reader.h"
@@ -16,6 +20,9 @@
 
 namespace krafla {
 namespace {
+
+// Without a ring nothing tells of new blocks.
+constexpr std::chrono::milliseconds kLookWithoutRing{1};
 
 class UringReader final : public BlockReader {
  public:
@@ -31,11 +38,16 @@ class UringReader final : public BlockReader {
   struct Flight {
     BlockRequest request;
     bool used = false;
+    uint64_t number = 0;  // among all that were prepared
   };
 
+  Status Probe();
   void Work();
   bool Fill();  // false: told to stop and nothing is in flight
   void Submit(Flight& flight);
+  io_uring_sqe* Prepare();  // null: the queue is full, as it only gets without a ring
+  void ReapAll();
+  void WorkWithoutRing();
   void Reap(const io_uring_cqe& cqe);
   void EndRequest(Flight& flight, const Status& status);
   void ArmWake();
@@ -52,6 +64,7 @@ class UringReader final : public BlockReader {
   bool wake_armed_ = false;
   std::array<Flight, kReadDepth> flights_;
   size_t in_flight_ = 0;
+  uint64_t prepared_ = 0;
   std::mutex mutex_;
   BlockRequests requests_;  // under mutex_
   bool stop_ = false;       // under mutex_
@@ -68,11 +81,32 @@ Status UringReader::Start() {
   has_ring_ = true;
   const int fd = file_.descriptor();
   registered_ = io_uring_register_files(&ring_, &fd, 1) == 0;
+  KRAFLA_RETURN_IF_ERROR(Probe());
   KRAFLA_ASSIGN_OR_RETURN(
       thread_, NativeThread::Start(
                    kReaderStackBytes, "krafla-read",
                    [](void* reader) { static_cast<UringReader*>(reader)->Work(); }, this));
   runs_ = true;
+  return OkStatus();
+}
+
+// Policies that let a ring be made may still forbid its use, and old kernels have rings without
+// reads: the first sector tells.
+Status UringReader::Probe() {
+  alignas(kDirectAlignment) std::byte sector[kDirectAlignment];
+  io_uring_sqe* sqe = Prepare();
+  io_uring_prep_read(sqe, file_.descriptor(), sector, sizeof(sector), 0);
+  io_uring_cqe* cqe = nullptr;
+  int error = io_uring_submit(&ring_);
+  while (error >= 0 && cqe == nullptr) {
+    if (const int waited = io_uring_wait_cqe(&ring_, &cqe); waited != -EINTR) error = waited;
+  }
+  if (error < 0) {
+    return UnsupportedError("io_uring: the system refuses it: {}", std::strerror(-error));
+  }
+  const int got = cqe->res;
+  io_uring_cqe_seen(&ring_, cqe);
+  if (got < 0) return UnsupportedError("io_uring: a read: {}", std::strerror(-got));
   return OkStatus();
 }
 
@@ -107,15 +141,23 @@ void UringReader::Hurry(uint64_t tag) {
   requests_.Hurry(tag);
 }
 
-void UringReader::ArmWake() {
+io_uring_sqe* UringReader::Prepare() {
   io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  prepared_ += sqe != nullptr;
+  return sqe;
+}
+
+void UringReader::ArmWake() {
+  io_uring_sqe* sqe = Prepare();
   io_uring_prep_read(sqe, wake_fd_, &wake_count_, sizeof(wake_count_), 0);
   io_uring_sqe_set_data(sqe, nullptr);
   wake_armed_ = true;
 }
 
 void UringReader::Submit(Flight& flight) {
-  io_uring_sqe* sqe = io_uring_get_sqe(&ring_);
+  io_uring_sqe* sqe = Prepare();
+  flight.number = sqe == nullptr ? UINT64_MAX : prepared_;
+  if (sqe == nullptr) return;
   const BlockRequest& request = flight.request;
   const auto bytes = static_cast<unsigned>(BytesToAsk(request.bytes, true));
   io_uring_prep_read(sqe, registered_ ? 0 : file_.descriptor(), request.out, bytes,
@@ -168,16 +210,49 @@ void UringReader::Reap(const io_uring_cqe& cqe) {
   Submit(*flight);
 }
 
+void UringReader::ReapAll() {
+  io_uring_cqe* cqe = nullptr;
+  // A copy: the entry is the kernel's again before the listener runs.
+  while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
+    const io_uring_cqe seen = *cqe;
+    io_uring_cqe_seen(&ring_, cqe);
+    Reap(seen);
+  }
+}
+
 void UringReader::Work() {
   while (Fill()) {
-    io_uring_submit_and_wait(&ring_, 1);
-    io_uring_cqe* cqe = nullptr;
-    // A copy: the entry is the kernel's again before the listener runs.
-    while (io_uring_peek_cqe(&ring_, &cqe) == 0) {
-      const io_uring_cqe seen = *cqe;
-      io_uring_cqe_seen(&ring_, cqe);
-      Reap(seen);
+    const int error = io_uring_submit_and_wait(&ring_, 1);
+    if (error < 0 && error != -EINTR && error != -EAGAIN && error != -EBUSY) {
+      return WorkWithoutRing();
     }
+    ReapAll();
+  }
+}
+
+// What the kernel has taken it still fills, so that memory stays with its request until it says so.
+void UringReader::WorkWithoutRing() {
+  for (;;) {
+    const uint64_t taken = prepared_ - io_uring_sq_ready(&ring_);
+    for (Flight& flight : flights_) {
+      if (!flight.used || flight.number <= taken) continue;
+      EndRequest(flight, ReadRequest(file_, base_, flight.request, /*direct=*/true));
+    }
+    ReapAll();
+    bool any = false;
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      if (stop_ && in_flight_ == 0) return;
+      for (Flight& flight : flights_) {
+        if (stop_ || flight.used) continue;
+        if (!requests_.Take(&flight.request)) break;
+        flight.used = true;
+        ++in_flight_;
+        flight.number = UINT64_MAX;
+        any = true;
+      }
+    }
+    if (!any) std::this_thread::sleep_for(kLookWithoutRing);
   }
 }
 

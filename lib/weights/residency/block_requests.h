@@ -74,6 +74,8 @@ inline uint64_t BytesToAsk(uint64_t bytes, bool direct) {
 }
 
 Status EndsEarly(const std::string& name, uint64_t offset);
+// All bytes of a request, on the calling thread.
+Status ReadRequest(const NativeFile& file, uint64_t base, const BlockRequest& request, bool direct);
 
 }  // namespace krafla
 

@@ -11,12 +11,6 @@ namespace {
 // first come free while the rest are multiplied.
 constexpr size_t kShare = 4;
 
-uint64_t NowNs() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
-
 }  // namespace
 
 void ExpertLease::Open(Residency& residency, size_t layer, std::span<const ExpertUse> uses,
@@ -110,11 +104,11 @@ void ExpertLease::Finish() {
 }
 
 void ExpertLease::Wait(int64_t most_us) {
-  const uint64_t began = NowNs();
+  const uint64_t began = Residency::NowNs();
   std::unique_lock<std::mutex> lock(residency_->mutex_);
   residency_->changed_.wait_for(lock, std::chrono::microseconds(most_us),
                                 [&] { return residency_->version_ != seen_; });
-  residency_->counts_.stall_ns += NowNs() - began;
+  residency_->counts_.stall_ns += Residency::NowNs() - began;
 }
 
 void ExpertLease::Close() {

@@ -75,19 +75,19 @@ ResidencyPlan PlanResidency(const MlbFile& file, const ExpertLayout& layout, siz
   return plan;
 }
 
-Residency::Residency(Runtime& runtime, const MlbFile& file, size_t experts_used,
-                     const ResidencyOptions& options, const SlabShape& shape)
+Residency::Residency(Runtime& runtime, const MlbFile& file, ExpertLayout layout,
+                     size_t experts_used, const ResidencyOptions& options)
     : runtime_(runtime),
-      layout_(file),
+      layout_(std::move(layout)),
       options_(options),
       name_(file.source().name()),
       content_hash_(file.content_hash()),
       dense_bytes_(DenseBytes(file, layout_)),
       floor_slots_(FloorSlots(layout_, experts_used)),
       heat_(layout_),
-      slab_(runtime.memory(), shape),
-      all_slots_(shape.max_slots),
-      pieces_(shape.max_pieces()) {
+      slab_(runtime.memory(), SlabShape(layout_.largest, std::max<size_t>(layout_.n_experts, 1))),
+      all_slots_(slab_.shape().max_slots),
+      pieces_(slab_.shape().max_pieces()) {
   for (const ExpertLayer& layer : layout_.layers) {
     layers_.push_back({std::vector<int32_t>(layer.experts, kNoSlot)});
   }
@@ -102,7 +102,7 @@ StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const M
     return UnsupportedError("{}: experts are read from files only, not from memory or callbacks",
                             file.source().name());
   }
-  const ExpertLayout layout(file);
+  ExpertLayout layout(file);
   const ResidencyPlan plan = PlanResidency(file, layout, experts_used, options.budget);
   const uint64_t given = options.budget == 0 ? SpareMemory("") : options.budget;
   if (given < plan.least) {
@@ -113,8 +113,7 @@ StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const M
         layout.largest);
   }
   std::unique_ptr<Residency> residency(
-      new Residency(runtime, file, experts_used, options,
-                    SlabShape(layout.largest, std::max<size_t>(layout.n_experts, 1))));
+      new Residency(runtime, file, std::move(layout), experts_used, options));
   residency->stamp_ = native->Stamp();
   residency->file_ = native;
   residency->budget_ = std::min(given, SpareMemory(""));
@@ -161,21 +160,10 @@ Status Residency::OpenReader(const NativeFile& file, uint64_t base) {
     }
     kind = ReaderKind::kPageCache;
   }
-  // Each falls back to the next, unless it was asked for by name.
-  while (true) {
-    StatusOr<std::unique_ptr<BlockReader>> opened =
-        kind == ReaderKind::kUring ? OpenUringReader(file, base, *this)
-                                   : OpenPoolReader(file, base, kind == ReaderKind::kPool, *this);
-    if (opened.ok()) {
-      reader_ = *std::move(opened);
-      return OkStatus();
-    }
-    if (options_.reader != ReaderKind::kAuto || kind == ReaderKind::kPageCache) {
-      return opened.status();
-    }
-    runtime_.Log(LogLevel::kInfo, Message(opened.status()));
-    kind = kind == ReaderKind::kUring ? ReaderKind::kPool : ReaderKind::kPageCache;
-  }
+  const bool any = options_.reader == ReaderKind::kAuto;
+  KRAFLA_ASSIGN_OR_RETURN(reader_, any ? OpenFirstReader(kind, file, base, *this, runtime_)
+                                       : OpenBlockReader(kind, file, base, *this));
+  return OkStatus();
 }
 
 Residency::~Residency() {
@@ -198,6 +186,12 @@ ResidencyInfo Residency::info() const {
   info.dense_bytes = dense_bytes_;
   for (const Slot& slot : all_slots_) info.resident += slot.state == State::kReady;
   return info;
+}
+
+uint64_t Residency::NowNs() {
+  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                                   std::chrono::steady_clock::now().time_since_epoch())
+                                   .count());
 }
 
 template <typename Change>
@@ -240,7 +234,8 @@ void Residency::OnPressure(uint64_t bytes) {
 void Residency::OnCalm() {
   Resize(true, [&] {
     if (pressure_limit_ == UINT64_MAX) return;
-    pressure_limit_ += std::max(budget_ / 20, slab_.shape().piece_bytes);
+    const uint64_t more = std::max(budget_ / 20, slab_.shape().piece_bytes);
+    pressure_limit_ = std::max(pressure_limit_, active_bytes_) + more;
     if (pressure_limit_ >= budget_) pressure_limit_ = UINT64_MAX;
   });
 }

@@ -120,8 +120,8 @@ class Residency final : private BlockListener {
   };
   enum class From : uint8_t { kAny, kSpare };  // kSpare: nothing of the layer's own
 
-  Residency(Runtime& runtime, const MlbFile& file, size_t experts_used,
-            const ResidencyOptions& options, const SlabShape& shape);
+  Residency(Runtime& runtime, const MlbFile& file, ExpertLayout layout, size_t experts_used,
+            const ResidencyOptions& options);
   Status OpenReader(const NativeFile& file, uint64_t base);
   void OnBlock(uint64_t tag, const Status& status) override;
 
@@ -140,6 +140,8 @@ class Residency final : private BlockListener {
   bool ShrinkOnce(uint64_t bytes);
   bool GrowOnce(uint64_t bytes);
   size_t quota() const { return slots_ / layers_.size(); }
+  size_t MostOf() const;  // slots that a layer may hold
+  static uint64_t NowNs();
   size_t ColdestPiece() const;
   void Changed();
   Status Describe(const Slot& slot, const Status& status) const;

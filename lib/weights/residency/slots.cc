@@ -1,7 +1,6 @@
 // What happens to slots; everything here runs under the mutex but OnBlock, which takes it. A slot
 // goes free -> reading -> ready -> free; one whose reading failed is free once nobody waits for it.
 #include <algorithm>
-#include <chrono>
 
 #include "lib/weights/residency/residency.h"
 
@@ -10,12 +9,6 @@ namespace {
 
 constexpr uint32_t kPassesPerLook = 32;  // between two looks at what is hot
 constexpr size_t kSpareShare = 8;        // of a layer's slots, that it may take beyond its own
-
-uint64_t NowNs() {
-  return static_cast<uint64_t>(std::chrono::duration_cast<std::chrono::nanoseconds>(
-                                   std::chrono::steady_clock::now().time_since_epoch())
-                                   .count());
-}
 
 uint64_t TagOf(int32_t slot, uint32_t generation) {
   return uint64_t{generation} << 32 | static_cast<uint32_t>(slot);
@@ -144,6 +137,8 @@ int32_t Residency::VictimOf(size_t layer, bool hot_too) const {
   return best[0] != kNoSlot || !hot_too ? best[0] : best[1];
 }
 
+size_t Residency::MostOf() const { return quota() + std::max<size_t>(quota() / kSpareShare, 1); }
+
 int32_t Residency::TakeSlot(size_t layer, From from) {
   const auto take = [this] {
     const int32_t id = free_.back();
@@ -170,7 +165,7 @@ int32_t Residency::TakeSlot(size_t layer, From from) {
   }
   if (most != layer && evict(most, true)) return take();
   if (from == From::kAny && evict(layer, true)) return take();
-  if (layers_[layer].held >= share + std::max<size_t>(share / kSpareShare, 1)) return kNoSlot;
+  if (layers_[layer].held >= MostOf()) return kNoSlot;
   for (size_t i = 1; i < n; ++i) {
     if (evict((layer + n - i) % n, false)) return take();
   }
@@ -181,8 +176,7 @@ int32_t Residency::TakeSlot(size_t layer, From from) {
 // it are computed.
 void Residency::Prefetch(size_t layer) {
   const Layer& to = layers_[layer];
-  const size_t share = quota();
-  const size_t room = share + std::max<size_t>(share / kSpareShare, 1);
+  const size_t room = MostOf();
   if (to.held >= room || to.held == to.slot_of.size()) return;
   std::vector<uint32_t> absent;
   for (uint32_t expert = 0; expert < to.slot_of.size(); ++expert) {
