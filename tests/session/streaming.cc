@@ -120,6 +120,52 @@ TEST_CASE("and a run in slices, in which nothing is held between them") {
   CHECK(SameBits(b->logits(), whole->logits()));
 }
 
+TEST_CASE("and slots that go and come back between any two items of a token") {
+  const StreamedFile file("../trained/kjv-moe", Format::kQ8);
+  const auto resident = file.Open(nullptr, 1);
+  const auto ids = Ids(12, 11, resident->config().n_vocab);
+  const auto whole = NewSession(resident, {});
+  REQUIRE(whole->Append(ids, {}).ok());
+  const ResidencyPlan plan = file.Plan(2);
+  for (const ReaderKind kind : {ReaderKind::kUring, ReaderKind::kPool, ReaderKind::kPageCache}) {
+    for (const int32_t threads : {1, 3}) {
+      const ResidencyOptions options = WithBudget(plan.dense_bytes + plan.slab_bytes, kind);
+      const auto model = file.TryOpen(&options, threads);
+      if (!model.ok()) continue;
+      Residency& residency = *(*model)->residency();
+      const auto session = NewSession(*model, {});
+      uint32_t random = 1;
+      for (const int32_t id : ids) {
+        REQUIRE(session->Begin({&id, 1}, {}).ok());
+        for (bool done = false; !done;) {
+          random = random * 1664525 + 1013904223;
+          switch (random >> 28) {
+            case 0:
+            case 1:
+              residency.Trim(0);
+              break;
+            case 2:
+              residency.Trim(UINT64_MAX);
+              break;
+            case 3:
+              residency.OnPressure(0);
+              break;
+            case 4:
+              residency.OnCalm();
+              break;
+          }
+          const StatusOr<bool> step = session->Step(0);
+          REQUIRE(step.ok());
+          done = *step;
+        }
+      }
+      INFO(ReaderName(kind) << ", threads " << threads);
+      CHECK(SameBits(session->logits(), whole->logits()));
+      CHECK(residency.info().evictions > ids.size());
+    }
+  }
+}
+
 TEST_CASE("and sessions on several threads at once, while the slots become fewer and more") {
   const StreamedFile file("../trained/kjv-moe", Format::kQ8);
   const auto resident = file.Open(nullptr, 1);

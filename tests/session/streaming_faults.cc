@@ -176,11 +176,13 @@ TEST_CASE("a read that never ends can be cancelled, and closing does not wait fo
 
 TEST_CASE("a file that changes while it is open is an error") {
   const StreamedFile file("qwen3_moe", Format::kQ8);
-  const ReaderKind kind = GENERATE(ReaderKind::kPageCache, ReaderKind::kAuto);
+  const ReaderKind kind = GENERATE(ReaderKind::kPageCache, ReaderKind::kPool, ReaderKind::kUring);
   const bool truncate = GENERATE(true, false);
   ResidencyOptions options = Least(file);
   options.reader = kind;
-  const auto session = NewSession(file.Open(&options, 1), {});
+  const auto model = file.TryOpen(&options, 1);
+  if (!model.ok()) return;  // the system has no such reads
+  const auto session = NewSession(*model, {});
   const int32_t first = kIds[0];
   REQUIRE(session->Append({&first, 1}, {}).ok());
   const auto before = Copy(session->logits());
