@@ -7,21 +7,23 @@
 
 namespace krafla::tools {
 
-void AddReader(CLI::App& app, StreamArgs* args) {
-  AddChoice(
+CLI::Option* AddReader(CLI::App& app, StreamArgs* args) {
+  return AddChoice(
       app, "--reader", &args->reader, {"auto", "uring", "pool", "cache"}, {},
       "With --ram-budget: how experts are read: by io_uring or a pool of threads past the "
       "system's cache, or through it (auto: through it where the file fits beside the slots)");
 }
 
 void AddStream(CLI::App& app, StreamArgs* args) {
-  AddBytes(app, "--ram-budget", &args->budget,
-           "Memory for weights: experts that it has no room for are read from the file as they are "
-           "wanted. Never changes the result. 0: what the system can spare");
-  AddReader(app, args);
+  CLI::Option* budget = AddBytes(
+      app, "--ram-budget", &args->budget,
+      "Memory for weights: experts that it has no room for are read from the file as they are "
+      "wanted. Never changes the result. 0: what the system can spare");
+  AddReader(app, args)->needs(budget);
   app.add_option("--heat-map", args->heat_map,
                  "With --ram-budget: a file that keeps which experts are used most")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->needs(budget);
 }
 
 krafla_residency_options ResidencyOptions(const StreamArgs& args) {

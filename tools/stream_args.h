@@ -11,7 +11,8 @@
 
 namespace CLI {
 class App;
-}
+class Option;
+}  // namespace CLI
 
 namespace krafla::tools {
 
@@ -21,7 +22,7 @@ struct StreamArgs {
   std::string heat_map;            // path; "": none
 };
 
-void AddReader(CLI::App& app, StreamArgs* args);
+CLI::Option* AddReader(CLI::App& app, StreamArgs* args);
 // --ram-budget, --reader and --heat-map.
 void AddStream(CLI::App& app, StreamArgs* args);
 // What krafla_model_options wants; it points into args.

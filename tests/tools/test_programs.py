@@ -11,7 +11,7 @@ if __name__ == "__main__":
     programs.configure(*sys.argv[1:6])
     try:
         suite = unittest.defaultTestLoader.loadTestsFromNames(
-            sys.argv[6:] or ["exit_codes", "text", "figures", "interrupts", "chat"])
+            sys.argv[6:] or ["exit_codes", "text", "figures", "streaming", "interrupts", "chat"])
         ok = unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful()
     finally:
         programs.clean_up()

@@ -118,17 +118,17 @@ ExitCode Run(int argc, char** argv) {
   AddKv(app, &args.model, "f16");
   AddLoad(app, &args.model);
   std::vector<std::string> budgets;
-  app.add_option_function<std::string>(
-         "--ram-budget", [&](const std::string& text) { (void)ParseBudgets(text, &budgets); },
-         "With so much memory for weights instead of all: fractions of the experts or sizes, "
-         "\"1,0.5,4G\"; "
-         "once each, behind a warm-up as long")
-      ->check([](const std::string& text) {
-        std::vector<std::string> parsed;
-        return ParseBudgets(text, &parsed);
-      })
-      ->type_name("X,SIZE,...");
-  AddReader(app, &args.model.stream);
+  CLI::Option* budget =
+      app.add_option_function<std::string>(
+             "--ram-budget", [&](const std::string& text) { (void)ParseBudgets(text, &budgets); },
+             "With so much memory for weights instead of all: fractions of the experts or sizes, "
+             "\"1,0.5,4G\"; once each, behind a warm-up that fills it")
+          ->check([](const std::string& text) {
+            std::vector<std::string> parsed;
+            return ParseBudgets(text, &parsed);
+          })
+          ->type_name("X,SIZE,...");
+  AddReader(app, &args.model.stream)->needs(budget);
   app.add_flag("--json", json, "An array of objects instead of a table");
   app.add_flag("--csv", csv, "Comma-separated values instead of a table")->excludes("--json");
   app.add_option("--compare", compared, "Two files of --json: their ratios, B / A")
