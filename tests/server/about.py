@@ -1,4 +1,5 @@
 """Health, models, properties, counters, tokens; several models; starting and stopping."""
+import re
 import signal
 import time
 import unittest
@@ -28,6 +29,22 @@ class About(unittest.TestCase):
         text = server.request("GET", "/metrics").body.decode()
         for line in text.strip().split("\n"):
             self.assertRegex(line, r"^(# (HELP|TYPE) krafla_\w+ .+|krafla_\w+(\{[^}]*\})? [0-9.e+-]+)$")
+
+    def test_experts_read_from_the_file(self):
+        path = FOLDER / "mixture.mlb"
+        self.assertEqual(call("ml_convert", "hf", serving.DATA / "trained" / "kjv-moe", path, "--wtype", "q8").returncode, 0)
+        refused = call("ml_server", path, "--port", "0", "--ram-budget", "1")
+        least = re.search(rb"want at least (\d+)", refused.stderr).group(1).decode()
+        replies = []
+        for options in ((), ("--ram-budget", least), ("--ram-budget", least, "--reader", "cache")):
+            with Server(*options, models=(f"m={path}",)) as server:
+                server.ready()
+                replies.append(server.post("/v1/completions", {"prompt": "And the", "max_tokens": 20,
+                                                               "seed": 1}).json["choices"])
+                self.assertEqual(server.metric("krafla_expert_misses_total") > 0, bool(options))
+        self.assertEqual(replies[1:], replies[:1] * 2)
+        self.assertEqual(call("ml_server", path, f"b={path}", "--port", "0", "--ram-budget", "1G",
+                              "--heat-map", "h").returncode, 2)
 
     def test_tokens(self):
         server = Server.get()

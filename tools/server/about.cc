@@ -24,6 +24,50 @@ Json ModelJson(const ServedModel& model) {
             {"chat", model.has_template()}}}};
 }
 
+// Of models whose experts are read from the file.
+std::string StreamMetrics(const State& state) {
+  using Info = krafla_residency_info;
+  struct Row {
+    const char* name;
+    const char* type;
+    const char* help;
+    double (*value)(const Info&);
+  };
+  constexpr Row kRows[] = {
+      {"slots", "gauge", "Experts that memory has room for",
+       [](const Info& i) { return double(i.slots); }},
+      {"slot_bytes", "gauge", "Memory of these",
+       [](const Info& i) { return double(i.slab_bytes); }},
+      {"hits_total", "counter", "Experts wanted that were in memory",
+       [](const Info& i) { return double(i.hits); }},
+      {"misses_total", "counter", "Experts wanted that had to be read",
+       [](const Info& i) { return double(i.misses); }},
+      {"read_bytes_total", "counter", "Bytes of experts read",
+       [](const Info& i) { return double(i.bytes_read); }},
+      {"read_seconds_total", "counter", "Time in which experts were being read",
+       [](const Info& i) { return double(i.read_ns) * 1e-9; }},
+      {"stall_seconds_total", "counter", "Time in which a pass could only wait",
+       [](const Info& i) { return double(i.stall_ns) * 1e-9; }},
+      {"errors_total", "counter", "Experts that could not be read",
+       [](const Info& i) { return double(i.errors); }},
+  };
+  std::string text;
+  for (const Row& row : kRows) {
+    std::string values;
+    for (const auto& model : state.models) {
+      if (const std::optional<Info> info = model->residency()) {
+        values += fmt::format("krafla_expert_{}{{model=\"{}\"}} {}\n", row.name, model->name(),
+                              row.value(*info));
+      }
+    }
+    if (values.empty()) continue;
+    text += fmt::format("# HELP krafla_expert_{0} {1}\n# TYPE krafla_expert_{0} {2}\n", row.name,
+                        row.help, row.type) +
+            values;
+  }
+  return text;
+}
+
 }  // namespace
 
 bool SendPageFile(const Call& call) {
@@ -105,6 +149,7 @@ void ShowMetrics(const Call& call) {
                           row.value(model->scheduler().info()));
     }
   }
+  text += StreamMetrics(call.state);
   call.reply.Send(200, "text/plain; version=0.0.4; charset=utf-8", text);
 }
 

@@ -16,6 +16,7 @@ Model Open(const ModelSettings& settings, Runtime* runtime) {
   options.load = settings.load;
   options.progress = settings.progress;
   options.user = settings.progress_user;
+  if (settings.residency) options.residency = &*settings.residency;
   return Model::Open(settings.path, runtime, options);
 }
 
@@ -53,6 +54,13 @@ ServedModel::ServedModel(const ModelSettings& settings, Runtime* runtime)
     before_ = tokenizer_->Encode("a");
     before_text_ = tokenizer_->Decode(before_);
   }
+}
+
+std::optional<krafla_residency_info> ServedModel::residency() const {
+  krafla_residency_info info{};
+  info.struct_size = sizeof(info);
+  if (krafla_model_get_residency(model_.get(), &info) != KRAFLA_OK) return std::nullopt;
+  return info;
 }
 
 const Tokenizer& ServedModel::tokenizer() const {

@@ -20,6 +20,7 @@ struct ModelSettings {
   std::string path;
   krafla_scheduler_options scheduler = KRAFLA_SCHEDULER_OPTIONS_INIT;
   int32_t load = KRAFLA_LOAD_AUTO;
+  std::optional<krafla_residency_options> residency;  // points into what it was made of
   int (*progress)(void* user, uint64_t done, uint64_t total) = nullptr;
   void* progress_user = nullptr;
 };
@@ -32,6 +33,8 @@ class ServedModel {
   const std::string& name() const { return name_; }
   const Model& model() const { return model_; }
   const krafla_model_info& info() const { return info_; }
+  // Nothing: all weights are in memory or mapped.
+  std::optional<krafla_residency_info> residency() const;
   Scheduler& scheduler() { return scheduler_; }
   int64_t context() const { return context_; }
   int64_t created() const { return created_; }  // seconds since 1970 at which it was opened

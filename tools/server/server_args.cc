@@ -63,6 +63,7 @@ ExitCode ParseArgs(int argc, char** argv, ServerArgs* args, bool* finished) {
              "Memory for texts that later requests may begin with (default 256; 0: none)");
   AddKv(app, &args->model, "f16");
   AddLoad(app, &args->model);
+  AddStream(app, &args->model.stream);
   AddThreads(app, &args->model);
   AddList(app, "--api-key", &args->access.keys, "KEY",
           "Ask for this key; as often as needed. Visible to all who may list processes: better "
@@ -122,7 +123,11 @@ ExitCode ModelsOf(const ServerArgs& args, std::vector<ModelSettings>* models) {
     settings.load = args.model.load == "map"    ? KRAFLA_LOAD_MAP
                     : args.model.load == "read" ? KRAFLA_LOAD_READ
                                                 : KRAFLA_LOAD_AUTO;
+    if (args.model.stream.budget) settings.residency = ResidencyOptions(args.model.stream);
     models->push_back(std::move(settings));
+  }
+  if (models->size() > 1 && !args.model.stream.heat_map.empty()) {
+    return Fail(kExitArguments, "--heat-map: is of one model, got {}", models->size());
   }
   return kExitOk;
 }
