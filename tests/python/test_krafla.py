@@ -1,6 +1,7 @@
-"""The Python package, as it is installed. Usage: test_krafla.py MODEL [TestClass.test]
+"""The Python package, as it is installed. Usage: test_krafla.py MODEL MIXTURE [TestClass.test]
 
-MODEL: a small .mlb with a tokenizer and a template (tests/data/models/tiny-chat, converted).
+MODEL: a small .mlb with a tokenizer and a template (tests/data/models/tiny-chat, converted). MIXTURE: one of experts
+(tests/data/models/qwen3_moe, converted).
 """
 import asyncio
 import gc
@@ -8,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 import unittest
@@ -16,6 +18,7 @@ import krafla
 import numpy as np
 
 MODEL = sys.argv.pop(1)
+MIXTURE = sys.argv.pop(1)
 TEXT = "In the beginning God created the heaven and the earth."
 
 
@@ -405,6 +408,40 @@ keep = [model, session, reply, view]
                               env={**os.environ, "KRAFLA_ISA": "z80"}, capture_output=True, text=True,
                               check=False)
         self.assertIn("ImportError", done.stderr)
+
+
+class Streaming(unittest.TestCase):
+    IDS = [(7 * i * i + 3) % 512 for i in range(40)]
+
+    def logits(self, **options):
+        with krafla.Model(MIXTURE, **options) as model, model.session(context=64) as session:
+            session.append(self.IDS)
+            return session.logits.copy(), model.residency if "ram_budget" in options else None
+
+    def test_experts_read_from_the_file(self):
+        want, _ = self.logits()
+        with self.assertRaisesRegex(MemoryError, "want at least ([0-9]+)") as refused:
+            krafla.Model(MIXTURE, ram_budget=1)
+        least = int(str(refused.exception).split("want at least ")[1].split(":")[0])
+        with tempfile.TemporaryDirectory() as folder:
+            heat_map = os.path.join(folder, "heat")
+            got, info = self.logits(ram_budget=least, reader="cache", heat_map=heat_map)
+            np.testing.assert_array_equal(got, want)
+            self.assertTrue(os.path.exists(heat_map))
+        self.assertEqual(info["reader"], "cache")
+        self.assertLess(info["slots"], info["experts"])
+        self.assertGreater(info["misses"], 0)
+        self.assertRaises(ValueError, krafla.Model, MIXTURE, ram_budget=0, reader="tape")
+
+    def test_trim(self):
+        with krafla.Model(MIXTURE, ram_budget=1 << 30) as model:
+            full = model.residency["slab_bytes"]
+            self.assertLess(model.trim(0), full)
+            self.assertEqual(model.trim(), full)
+        with krafla.Model(MIXTURE) as model:
+            self.assertRaises(krafla.StateError, model.trim)
+            with self.assertRaises(krafla.StateError):
+                model.residency.keys()
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 
 def accepted(model: krafla.Model) -> str:
+    krafla.Model("m.mlb", ram_budget=8 << 30, reader="pool", heat_map="heat").trim()
     with model.session(context=64, kv="f32") as session:
         session.append("text", progress=lambda done, total: None)
         session.append([1, 2, 3])

@@ -22,6 +22,7 @@ Floats = NDArray[np.float32]
 Progress = Callable[[int, int], object]
 Custom = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]], object]
 KV_KINDS = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
+_READER = {"auto": 0, "uring": 1, "pool": 2, "cache": 3}
 _POOL = {"mean": 0, "last": 1, "first": 2}
 _FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop", 6: "complete"}
 
@@ -165,14 +166,20 @@ class Model:
     load: "map" uses the file in place, "read" copies the weights, "auto" copies where large pages make
     that faster and it takes at most half of the memory that is left. threads: 0 for one a physical core.
     budget: bytes that everything made from it may take together. progress(done, total) in bytes may
-    raise to stop. Raises NotFound, ModelError, FileAccessError, BudgetError, UnsupportedError.
+    raise to stop. ram_budget: bytes of weights in memory, 0 for what the system can spare; experts that
+    have no room are read from the file as they are wanted, by reader ("auto", "uring", "pool", "cache"),
+    and heat_map names a file that keeps which are used most. Raises NotFound, ModelError,
+    FileAccessError, BudgetError, UnsupportedError.
     """
 
     def __init__(self, path: str | os.PathLike[str], *, load: str = "auto", threads: int = 0,
-                 budget: int | None = None, progress: Progress | None = None) -> None:
+                 budget: int | None = None, progress: Progress | None = None,
+                 ram_budget: int | None = None, reader: str = "auto",
+                 heat_map: str | os.PathLike[str] | None = None) -> None:
         chosen = choose("load", load, {"map": 0, "read": 1, "auto": 2})
-        self._opened: _krafla.Model | None = _krafla.Model(os.fspath(path), chosen, threads, budget,
-                                                           progress)
+        self._opened: _krafla.Model | None = _krafla.Model(
+            os.fspath(path), chosen, threads, budget, progress, ram_budget,
+            choose("reader", reader, _READER), "" if heat_map is None else os.fspath(heat_map))
         self._text: _krafla.Tokenizer | None = None
 
     @property
@@ -203,6 +210,19 @@ class Model:
     def info(self) -> dict[str, Any]:
         """arch, name, n_vocab, n_layers, n_embd, max_context, weight_bytes, ..."""
         return self._model.info()
+
+    @property
+    def residency(self) -> dict[str, Any]:
+        """Of a model opened with ram_budget: slots, resident, hits, misses, bytes_read, ... Raises
+        StateError for others."""
+        info = self._model.residency()
+        names = {number: name for name, number in _READER.items()}
+        return {**info, "reader": names[info["reader"]]}
+
+    def trim(self, bytes: int | None = None) -> int:
+        """Lets the experts' slots have at most so many bytes from now on (None: what the budget allows),
+        but no fewer than a pass needs; returns those that they have. Raises StateError."""
+        return self._model.trim(2**64 - 1 if bytes is None else bytes)
 
     @property
     def metadata(self) -> dict[str, str]:

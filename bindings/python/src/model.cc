@@ -28,7 +28,9 @@ struct Progress {
 };
 
 krafla::Model Open(const std::string& path, int32_t load, int32_t threads,
-                   std::optional<uint64_t> budget, py::object progress) {
+                   std::optional<uint64_t> budget, py::object progress,
+                   std::optional<uint64_t> ram_budget, int32_t reader,
+                   const std::string& heat_map) {
   Progress call{std::move(progress), nullptr};
   std::optional<krafla::Model> model;
   try {
@@ -42,6 +44,12 @@ krafla::Model Open(const std::string& path, int32_t load, int32_t threads,
     options.load = load;
     options.progress = Progress::Call;
     options.user = &call;
+    krafla_residency_options residency = KRAFLA_RESIDENCY_OPTIONS_INIT;
+    residency.budget = ram_budget.value_or(0);
+    residency.reader = reader;
+    residency.heat_map = heat_map.data();
+    residency.heat_map_length = heat_map.size();
+    if (ram_budget) options.residency = &residency;
     model.emplace(krafla::Model::Open(path, &runtime, options));
   } catch (const krafla::Error&) {
     if (call.thrown) std::rethrow_exception(call.thrown);
@@ -66,6 +74,30 @@ py::dict Info(const krafla::Model& model) {
   result["max_context"] = info.max_context;
   result["weight_bytes"] = info.weight_bytes;
   result["file_hash"] = info.file_hash;
+  return result;
+}
+
+py::dict Residency(const krafla::Model& model) {
+  const krafla_residency_info info = krafla::GetResidency(model);
+  py::dict result;
+  result["reader"] = info.reader;
+  result["budget"] = info.budget;
+  result["dense_bytes"] = info.dense_bytes;
+  result["slab_bytes"] = info.slab_bytes;
+  result["slot_bytes"] = info.slot_bytes;
+  result["slots"] = info.slots;
+  result["resident"] = info.resident;
+  result["experts"] = info.experts;
+  result["hits"] = info.hits;
+  result["misses"] = info.misses;
+  result["prefetched"] = info.prefetched;
+  result["evictions"] = info.evictions;
+  result["bytes_read"] = info.bytes_read;
+  result["read_ns"] = info.read_ns;
+  result["stall_ns"] = info.stall_ns;
+  result["shrinks"] = info.shrinks;
+  result["grows"] = info.grows;
+  result["errors"] = info.errors;
   return result;
 }
 
@@ -106,8 +138,10 @@ void BindModel(py::module_& module) {
   const py::call_guard<py::gil_scoped_release> release;
   py::class_<krafla::Model, std::shared_ptr<krafla::Model>>(module, "Model")
       .def(py::init(&Open), py::arg("path"), py::arg("load"), py::arg("threads"), py::arg("budget"),
-           py::arg("progress"))
+           py::arg("progress"), py::arg("ram_budget"), py::arg("reader"), py::arg("heat_map"))
       .def("info", &Info)
+      .def("residency", &Residency)
+      .def("trim", &krafla::Trim, release)
       .def("metadata", &Metadata)
       .def("tensors", &Tensors)
       .def("plan",
