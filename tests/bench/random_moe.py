@@ -3,13 +3,15 @@
 skewed as those of trained models are: a quarter of the experts serves about 80 % of the picks. 24 layers take 8.5 GB.
 For measuring streaming; it says nothing sensible and has no tokenizer. Needs python3-numpy and python3-xxhash.
 
-Usage: random_moe.py OUT.mlb [LAYERS]
+Usage: random_moe.py OUT.mlb [LAYERS] [OUT.gguf]      the second file: the same weights for llama.cpp
 
 A router sees the normed row x, of which element 0 is the same for every token: the embedding has one large value
 there, and no matrix writes to that element. So column 0 of a router is a bias for each expert.
 """
+import os
 import struct
 import sys
+from typing import NamedTuple
 
 import numpy
 import xxhash
@@ -28,11 +30,35 @@ pool = random.integers(1, 16, (POOL_BLOCKS, 288), numpy.uint8)
 pool |= random.integers(1, 16, (POOL_BLOCKS, 288), numpy.uint8) << 4
 
 
+class Blocks(NamedTuple):
+    """Some tile-blocks, and the same codes as GGUF's Q4_0 has them: a block of 18 bytes for each of 16 rows."""
+
+    tiles: numpy.ndarray  # [n, 288]
+    rows: numpy.ndarray  # [n, 16, 18]
+
+    def take(self, begin, n):
+        """n of them, from the beginning again behind the last one; copies."""
+        at = (begin + numpy.arange(n)) % len(self.tiles)
+        return Blocks(self.tiles[at], self.rows[at])
+
+    def data(self, row_blocks):
+        """Bytes of a matrix of so many blocks a row: of the .mlb and of the GGUF."""
+        rows = self.rows.reshape(-1, row_blocks, TILE, 18).transpose(0, 2, 1, 3)
+        return self.tiles.tobytes(), rows.tobytes()
+
+
 def scaled(d):
     """The pool with the scale d for all rows."""
-    blocks = pool.copy()
-    blocks[:, :32] = numpy.frombuffer(numpy.full(16, d, numpy.float16).tobytes(), numpy.uint8)
-    return blocks
+    tiles = pool.copy()
+    scale = numpy.frombuffer(numpy.float16(d).tobytes(), numpy.uint8)
+    tiles[:, :32] = numpy.tile(scale, TILE)
+    # Byte 4 r + i of group j: row r at k = 8 j + i, in the high nibble k = 8 j + 4 + i. GGUF's byte i: k = i and 16 + i.
+    groups = pool[:, 32:].reshape(-1, 4, TILE, 4)
+    codes = numpy.stack([groups & 15, groups >> 4], 3).transpose(0, 2, 1, 3, 4).reshape(-1, TILE, BLOCK)
+    rows = numpy.empty((len(pool), TILE, 18), numpy.uint8)
+    rows[:, :, :2] = scale
+    rows[:, :, 2:] = codes[:, :, :16] | codes[:, :, 16:] << 4
+    return Blocks(tiles, rows)
 
 
 inner = scaled(0.0046)  # codes - 8 deviate by 4.3: weights by 0.02
@@ -45,22 +71,20 @@ def round_up(n, unit):
 
 def matrix(rows, cols, blocks, keep_zero=False):
     """Bytes of [rows][cols]; keep_zero: row 0 is zero."""
-    n = rows // TILE * (cols // BLOCK)
-    at = int(random.integers(0, POOL_BLOCKS - n)) if n < POOL_BLOCKS else 0
-    out = numpy.resize(blocks[at:], (n, 288)) if n > POOL_BLOCKS - at else blocks[at:at + n]
+    out = blocks.take(int(random.integers(0, POOL_BLOCKS)), rows // TILE * (cols // BLOCK))
     if keep_zero:
-        out = out.copy()
-        out[:cols // BLOCK, :2] = 0
-    return out.tobytes()
+        out.tiles[:cols // BLOCK, :2] = 0
+        out.rows[:cols // BLOCK, 0, :2] = 0
+    return out.data(cols // BLOCK)
 
 
 def embedding():
-    out = numpy.resize(inner, (VOCAB // TILE * (HIDDEN // BLOCK), 288))
-    out = out.reshape(VOCAB // TILE, HIDDEN // BLOCK, 288)
+    out = inner.take(0, VOCAB // TILE * (HIDDEN // BLOCK))
     # k = 0 is the low nibble of byte 4 r of the first group: 7 d for every token.
-    first = out[:, 0, 32:96:4]
-    out[:, 0, 32:96:4] = (first & 0xF0) | 15
-    return out.tobytes()
+    first = slice(None, None, HIDDEN // BLOCK)
+    out.tiles[first, 32:96:4] = out.tiles[first, 32:96:4] & 0xF0 | 15
+    out.rows[first, :, 2] = out.rows[first, :, 2] & 0xF0 | 15
+    return out.data(HIDDEN // BLOCK)
 
 
 def share_of_top(spread):
@@ -84,11 +108,11 @@ def router(spread):
     element = 7 / 4.32  # of the normed row
     w[:, 0] = spread * random.standard_normal(EXPERTS) / element
     tiles = w.reshape(EXPERTS // TILE, TILE, HIDDEN).transpose(0, 2, 1)  # [tile][k][row]
-    return numpy.ascontiguousarray(tiles).tobytes()
+    return numpy.ascontiguousarray(tiles).tobytes(), w.tobytes()
 
 
 def ones(n):
-    return numpy.ones(n, numpy.float32).tobytes()
+    return (numpy.ones(n, numpy.float32).tobytes(),) * 2
 
 
 def metadata():
@@ -134,6 +158,50 @@ def slice_bytes(kind, dims):
     return n * 4 if kind == F32 else n // (TILE * BLOCK) * 288
 
 
+GGUF_NAMES = {"embed": "token_embd", "norm": "output_norm", "wq": "attn_q", "wk": "attn_k", "wv": "attn_v",
+              "q_norm": "attn_q_norm", "k_norm": "attn_k_norm", "wo": "attn_output", "router": "ffn_gate_inp",
+              "experts.w_gate": "ffn_gate_exps", "experts.w_up": "ffn_up_exps", "experts.w_down": "ffn_down_exps"}
+
+
+def gguf_name(name):
+    if not name.startswith("layers."):
+        return GGUF_NAMES[name] + ".weight"
+    _, layer, rest = name.split(".", 2)
+    return f"blk.{layer}.{GGUF_NAMES.get(rest, rest)}.weight"
+
+
+def gguf_bytes(kind, dims):
+    n = 1
+    for dim in dims:
+        n *= dim
+    return n * 4 if kind == F32 else n // BLOCK * 18
+
+
+def gguf_header(rows):
+    def text(value):
+        return struct.pack("<Q", len(value)) + value.encode()
+
+    def entry(key, kind, value):
+        return text(key) + struct.pack("<I", kind) + value
+
+    arch = "qwen3moe."
+    integers = {"block_count": LAYERS, "context_length": 32768, "embedding_length": HIDDEN, "feed_forward_length": INNER,
+                "expert_feed_forward_length": INNER, "attention.head_count": HEADS, "attention.head_count_kv": KV_HEADS,
+                "attention.key_length": HEAD, "attention.value_length": HEAD, "expert_count": EXPERTS,
+                "expert_used_count": USED, "vocab_size": VOCAB}
+    entries = [entry("general.architecture", 8, text("qwen3moe")), entry("tokenizer.ggml.model", 8, text("no_vocab"))]
+    entries += [entry(arch + key, 4, struct.pack("<I", value)) for key, value in integers.items()]
+    entries += [entry(arch + key, 6, struct.pack("<f", value))
+                for key, value in {"attention.layer_norm_rms_epsilon": 1e-6, "rope.freq_base": 1e6}.items()]
+    infos, at = [], 0
+    for name, kind, dims, _ in rows:
+        infos.append(text(gguf_name(name)) + struct.pack(f"<I{len(dims)}QIQ", len(dims), *reversed(dims),
+                                                         2 if kind == Q4 else 0, at))
+        at = round_up(at + gguf_bytes(kind, dims), 32)
+    header = struct.pack("<4sIQQ", b"GGUF", 3, len(rows), len(entries)) + b"".join(entries + infos)
+    return header + bytes(-len(header) % 32)
+
+
 def main():
     spread = fit_spread()
     rows = list(tensors(spread))
@@ -155,14 +223,17 @@ def main():
         places.append((first + part * size, size * EXPERTS, stride, 4096))
         at = first + EXPERTS * stride
     records, offset = [], 0
-    with open(sys.argv[1], "wb") as out:
+    with open(sys.argv[1], "wb") as out, open(sys.argv[3] if len(sys.argv) > 3 else os.devnull, "wb") as gguf:
+        gguf.write(gguf_header(rows))
         for (name, kind, dims, make), (begin, size, step, alignment) in zip(rows, places):
             checksum = xxhash.xxh64()
             for i in range(EXPERTS if step else 1):
-                data = make()
+                data, same = make()
                 checksum.update(data)
                 out.seek(begin + i * step)
                 out.write(data)
+                gguf.write(same)
+            gguf.write(bytes(-gguf_bytes(kind, dims) % 32))
             layout = 1 if len(dims) > 1 else 0
             records.append(struct.pack("<IIII4QQQQQII", offset, len(name), kind, layout,
                                        *dims, *[0] * (4 - len(dims)), begin, size, step, checksum.intdigest(),
