@@ -85,6 +85,7 @@ int32_t krafla_model_get_residency(const krafla_model* model, krafla_residency_i
     const ResidencyInfo now = residency->info();
     krafla_residency_info filled{};
     filled.reader = FromReader(now.reader);
+    filled.whole_layers = now.whole_layers ? 1 : 0;
     filled.budget = now.budget;
     filled.dense_bytes = now.dense_bytes;
     filled.slab_bytes = now.slab_bytes;

@@ -81,9 +81,10 @@ krafla_residency_info Since(const krafla_residency_info& now, const krafla_resid
 
 std::string StreamStatistics(const krafla_residency_info& info) {
   return fmt::format(
-      "experts: {} of {} in memory, hit rate {:.1f} %, read {:.2f} GB at {:.2f} GB/s ({}), waited "
+      "{}: {} of {} in memory, hit rate {:.1f} %, read {:.2f} GB at {:.2f} GB/s ({}), waited "
       "{:.3f} s",
-      info.resident, info.experts, 100 * HitRate(info), static_cast<double>(info.bytes_read) / 1e9,
+      info.whole_layers != 0 ? "layers" : "experts", info.resident, info.experts,
+      100 * HitRate(info), static_cast<double>(info.bytes_read) / 1e9,
       ReadBytesPerSecond(info) / 1e9, ReaderName(info.reader),
       static_cast<double>(info.stall_ns) * 1e-9);
 }

@@ -341,8 +341,8 @@ typedef struct krafla_plan {
   uint64_t state;
   uint64_t scratch;
   uint64_t total; /* all but weights_mapped: what a budget must hold */
-  /* With krafla_model_options.residency: experts that weights_read has room for, those that the
-   * model has, and the least budget with which it runs. */
+  /* With krafla_model_options.residency: experts (of a model without: layers) that weights_read has
+   * room for, those that the model has, and the least budget with which it runs. */
   uint64_t expert_slots;
   uint64_t experts;
   uint64_t least_budget;

@@ -1,5 +1,6 @@
 /* Krafla: models larger than memory. The experts of a mixture are read from the file as they are
- * wanted, into slots within a budget; all other weights are in memory. Part of the stable C ABI
+ * wanted, into slots within a budget; all other weights are in memory. A model without experts has
+ * its layers in their place: what is said of experts holds for them. Part of the stable C ABI
  * (krafla.h says what holds everywhere).
  *
  * Output never depends on it: logits and tokens are those of the whole model in memory, whatever
@@ -23,9 +24,7 @@ enum {
   KRAFLA_READ_PAGE_CACHE = 3 /* threads, through the page cache: the one that Windows has */
 };
 
-/* For krafla_model_options.residency, of krafla_model_open_path and _fd; `load` is then ignored.
- * All weights are read into memory where the model has no experts: a budget that they exceed is
- * KRAFLA_E_BUDGET. */
+/* For krafla_model_options.residency, of krafla_model_open_path and _fd; `load` is then ignored. */
 typedef struct krafla_residency_options {
   size_t struct_size;
   /* Bytes of all weights in memory, and of what sessions take for scratch beyond 32 MiB each; 0:
@@ -50,8 +49,8 @@ typedef struct krafla_residency_options {
 
 typedef struct krafla_residency_info {
   size_t struct_size;
-  int32_t reader; /* KRAFLA_READ_* that is used */
-  int32_t unused;
+  int32_t reader;       /* KRAFLA_READ_* that is used */
+  int32_t whole_layers; /* 1: the model has no experts, `experts` and `slots` count layers */
   uint64_t budget;
   uint64_t dense_bytes; /* of weights that are always in memory */
   uint64_t slab_bytes;  /* of the slots' memory */

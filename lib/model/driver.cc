@@ -42,6 +42,13 @@ Pieces PiecesOf(const StepWork& work, size_t threads) {
   return pieces;
 }
 
+int64_t MostWaitUs(const Driver::Pause& pause) {
+  if (!pause.deadline) return kMostWaitUs;
+  const auto left =
+      std::chrono::duration_cast<std::chrono::microseconds>(*pause.deadline - Driver::Clock::now());
+  return std::clamp<int64_t>(left.count(), 0, kMostWaitUs);
+}
+
 }  // namespace
 
 Driver::Driver(const Network& network, Runtime& runtime)
@@ -191,6 +198,7 @@ void Driver::Begin(std::span<const BatchSequence> sequences) {
   stage_ = rows_.empty() ? stages() : 0;
   step_ = 0;
   next_ = 0;
+  layer_.Begin();
 }
 
 const StepList& Driver::steps() const {
@@ -297,14 +305,17 @@ void Driver::Rewind(State& state, int64_t position, size_t n) {
   state.PassDone();
 }
 
+// True: the stage's layer is in memory and stays there until the next stage or the end of the call.
+StatusOr<bool> Driver::HoldLayer(const Pause& pause) {
+  if (stage_ == 0 || stage_ > n_layers_) {
+    layer_.LetGo();
+    return true;
+  }
+  return layer_.Hold(*network_.residency(), stage_ - 1, MostWaitUs(pause));
+}
+
 // True: all of the step is done.
 StatusOr<bool> Driver::RunStreamed(const StreamedLayer& layer, const Pause& pause) {
-  int64_t most_wait_us = kMostWaitUs;
-  if (pause.deadline) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::microseconds>(*pause.deadline - Clock::now());
-    most_wait_us = std::clamp<int64_t>(left.count(), 0, kMostWaitUs);
-  }
   if (next_ == 0) {
     stream_.Begin();
     next_ = 1;  // of one item, which is done when the stream is
@@ -313,12 +324,22 @@ StatusOr<bool> Driver::RunStreamed(const StreamedLayer& layer, const Pause& paus
     return static_cast<Driver*>(driver)->RunItems(step, pass, first);
   };
   KRAFLA_ASSIGN_OR_RETURN(const ExpertStream::Outcome outcome,
-                          stream_.Advance(layer, pass_, run, this, most_wait_us));
+                          stream_.Advance(layer, pass_, run, this, MostWaitUs(pause)));
   return outcome == ExpertStream::Outcome::kDone;
 }
 
 StatusOr<bool> Driver::RunSteps(DriverEvents& events, const Pause& pause) {
+  const Residency* residency = network_.residency();
+  const bool whole_layers = residency != nullptr && residency->layout().whole_layers;
   while (stage_ < stages()) {
+    if (whole_layers) {
+      KRAFLA_ASSIGN_OR_RETURN(const bool there, HoldLayer(pause));
+      if (!there) {
+        KRAFLA_RETURN_IF_ERROR(events.Check());
+        if (pause.each_item || (pause.deadline && Clock::now() >= *pause.deadline)) return false;
+        continue;
+      }
+    }
     if (stage_ > n_layers_ && step_ == 0 && next_ == 0) BeginTurn();
     const Step& step = *steps()[step_];
     const size_t items = step.Work(pass_).items;
@@ -348,8 +369,12 @@ StatusOr<bool> Driver::Run(DriverEvents& events, const Pause& pause) {
   // Whoever stops here may never go on: others need the slots.
   struct LetGo {
     ExpertStream& stream;
-    ~LetGo() { stream.LetGo(); }
-  } let_go{stream_};
+    LayerHold& layer;
+    ~LetGo() {
+      stream.LetGo();
+      layer.LetGo();
+    }
+  } let_go{stream_, layer_};
   return RunSteps(events, pause);
 }
 

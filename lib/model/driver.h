@@ -13,6 +13,7 @@
 
 #include "lib/base/status.h"
 #include "lib/model/expert_stream.h"
+#include "lib/model/layer_hold.h"
 #include "lib/model/network.h"
 #include "lib/model/state.h"
 #include "lib/runtime/runtime.h"
@@ -94,6 +95,7 @@ class Driver {
   size_t RunItems(const Step& step, const Pass& pass, size_t first);
   StatusOr<bool> RunSteps(DriverEvents& events, const Pause& pause);
   StatusOr<bool> RunStreamed(const StreamedLayer& layer, const Pause& pause);
+  StatusOr<bool> HoldLayer(const Pause& pause);
 
   struct LogitRow {
     uint32_t row = 0;
@@ -112,6 +114,7 @@ class Driver {
   float* turn_logits_ = nullptr;  // [kHeadRows][ld_logits]
   Pass pass_;
   ExpertStream stream_;
+  LayerHold layer_;
   int64_t reserved_ = 0;  // of the budget of a Residency
 
   std::vector<PassRow> rows_;  // these have capacity for the largest batch

@@ -37,6 +37,12 @@ StatusOr<std::shared_ptr<const Model>> Model::Open(std::shared_ptr<Runtime> runt
                           Weights::Load(std::move(runtime), std::move(file), progress, user,
                                         stream != nullptr ? &streamed : nullptr));
   KRAFLA_ASSIGN_OR_RETURN(model->network_, arch->build(model->config_, *model->weights_));
+  if (const Residency* residency = model->residency();
+      residency != nullptr && residency->layout().whole_layers &&
+      residency->layout().layers.size() != model->network_->shape().n_layers) {
+    return FileError("{}: {} layers, want {}", model->file().source().name(),
+                     residency->layout().layers.size(), model->network_->shape().n_layers);
+  }
   for (const TensorSpec& spec : arch->tensors(model->config_)) {
     const MlbTensor* tensor = model->file().Tensor(spec.name);
     if (tensor == nullptr) continue;  // the network did not ask for it

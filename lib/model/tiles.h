@@ -32,7 +32,7 @@ inline size_t RowsAtOnce(const Matrix& matrix, size_t n_rows) {
 
 // The rows of some tiles as a matrix of their own, so that their outputs begin at column 0.
 inline Matrix Slice(const Matrix& matrix, size_t tile, size_t n_tiles) {
-  const auto* tiles = static_cast<const std::byte*>(matrix.tiles);
+  const auto* tiles = static_cast<const std::byte*>(matrix.data());
   return {matrix.format, n_tiles * kTileRows, matrix.cols,
           tiles + tile * TileBytes(matrix.format, matrix.cols)};
 }

@@ -13,13 +13,13 @@ using GetRowFunction = void (*)(const void* w, size_t k, size_t row, float* y);
 template <auto kMatmul>
 void Plain(const Matrix& m, size_t tile_begin, size_t tile_end, const Activations& in,
            size_t n_tokens, float* y, size_t ldy) {
-  kMatmul(m.tiles, tile_begin, tile_end, m.cols, in.x, in.ldx, n_tokens, y, ldy);
+  kMatmul(m.data(), tile_begin, tile_end, m.cols, in.x, in.ldx, n_tokens, y, ldy);
 }
 
 template <auto kMatmul>
 void Quantised(const Matrix& m, size_t tile_begin, size_t tile_end, const Activations& in,
                size_t n_tokens, float* y, size_t ldy) {
-  kMatmul(m.tiles, tile_begin, tile_end, (m.cols + kBlock - 1) / kBlock, in.blocks, n_tokens, y,
+  kMatmul(m.data(), tile_begin, tile_end, (m.cols + kBlock - 1) / kBlock, in.blocks, n_tokens, y,
           ldy);
 }
 
@@ -62,7 +62,7 @@ void Multiply(const Matrix& m, size_t tile_begin, size_t tile_end, const Activat
 }
 
 void GetRow(const Matrix& m, size_t row, float* y) {
-  Find(m.format)->get_row(m.tiles, m.cols, row, y);
+  Find(m.format)->get_row(m.data(), m.cols, row, y);
 }
 
 }  // namespace krafla

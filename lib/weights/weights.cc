@@ -153,7 +153,14 @@ StatusOr<Matrix> Weights::FindMatrix(std::string_view name, size_t rows, size_t 
     return FileError("{}: tensor {}: {} bytes, want {}", file_->source().name(), name,
                      tensor->bytes, MatrixBytes(format, rows, cols));
   }
-  return Matrix{format, rows, cols, locations_[tensor - file_->tensors().data()]};
+  const auto index = static_cast<size_t>(tensor - file_->tensors().data());
+  if (is_streamed(index)) {
+    const ExpertPlace& place = residency_->layout().places[index];
+    return Matrix{
+        format,         rows, cols, nullptr, residency_->data_of(static_cast<size_t>(place.layer)),
+        place.in_expert};
+  }
+  return Matrix{format, rows, cols, locations_[index]};
 }
 
 StatusOr<ExpertMatrices> Weights::FindExperts(std::string_view name, size_t experts, size_t rows,

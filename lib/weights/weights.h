@@ -24,7 +24,11 @@ struct Matrix {
   size_t rows = 0;
   size_t cols = 0;
   const void* tiles = nullptr;
+  // Of a layer that a Residency keeps, `tiles` is null.
+  const std::byte* const* layer = nullptr;  // where the layer's bytes are now
+  uint64_t in_layer = 0;                    // where the matrix lies in them
 
+  const void* data() const { return layer != nullptr ? *layer + in_layer : tiles; }
   size_t n_tiles() const { return (rows + 15) / 16; }
   size_t padded_rows() const { return n_tiles() * 16; }
 };
@@ -59,7 +63,8 @@ using LoadProgress = int (*)(void* user, uint64_t done, uint64_t total);
 
 class Weights {
  public:
-  // Experts that are not all in memory: kept by a Residency, the other tensors are read.
+  // Experts, or layers, that are not all in memory: kept by a Residency, the other tensors are
+  // read.
   struct Stream {
     ResidencyOptions options;
     size_t experts_used = 0;  // of a layer for one token
@@ -83,8 +88,8 @@ class Weights {
   // Null where all tensors are in memory or mapped.
   Residency* residency() const { return residency_.get(); }
 
-  // The bytes of the i-th tensor of file().tensors(), where the kernels read them; of experts that
-  // a Residency keeps none.
+  // The bytes of the i-th tensor of file().tensors(), where the kernels read them; of what a
+  // Residency keeps none.
   std::span<const std::byte> bytes(size_t i) const;
 
   const MlbFile& file() const { return *file_; }

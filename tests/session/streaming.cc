@@ -266,20 +266,5 @@ TEST_CASE("what was used most is kept and comes first the next time") {
   CHECK(model->residency()->info().prefetched == 0);
 }
 
-TEST_CASE("a model without experts is in memory whole") {
-  const StreamedFile file("smollm2", Format::kQ8);
-  const ResidencyPlan plan = file.Plan(0);
-  CHECK(plan.experts == 0);
-  const ResidencyOptions options = WithBudget(plan.least);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  const auto session = NewSession(file.Open(&options, 1), {});
-  const auto ids = Ids(20, 5, 512);
-  REQUIRE(whole->Append(ids, {}).ok());
-  REQUIRE(session->Append(ids, {}).ok());
-  CHECK(SameBits(session->logits(), whole->logits()));
-  const ResidencyOptions less = WithBudget(plan.least - 1);
-  CHECK(file.TryOpen(&less, 1).status().code() == absl::StatusCode::kPermissionDenied);
-}
-
 }  // namespace
 }  // namespace krafla

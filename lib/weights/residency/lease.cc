@@ -55,9 +55,18 @@ void ExpertLease::PinMore() {
     entry.stage = Stage::kPinned;
     ++residency_->counts_.misses;
   }
-  if (scan_ && !waits && layer_ + 1 < residency_->layers_.size()) {
+  SetStarved(waits);
+  if (residency_->layout_.whole_layers) {
+    if (!waits) residency_->PrefetchAhead(layer_);
+  } else if (scan_ && !waits && layer_ + 1 < residency_->layers_.size()) {
     residency_->Prefetch(layer_ + 1);
   }
+}
+
+void ExpertLease::SetStarved(bool starved) {
+  if (starved == starved_) return;
+  starved_ = starved;
+  residency_->starved_ += starved ? 1 : size_t(-1);
 }
 
 size_t ExpertLease::Fitting(size_t ready, size_t waiting) const {
@@ -87,7 +96,12 @@ StatusOr<std::span<const ExpertLease::Held>> ExpertLease::Take() {
       continue;
     }
     entry.stage = Stage::kTaken;
-    held_.push_back({entry.use.tag, residency_->slab_.slot(slot)});
+    const std::byte* data = residency_->slab_.slot(slot);
+    held_.push_back({entry.use.tag, data});
+    // Whoever reads it holds the slot, and then it is this one already.
+    if (residency_->layout_.whole_layers && residency_->layer_data_[layer_] != data) {
+      residency_->layer_data_[layer_] = data;
+    }
     --room;
   }
   return std::span<const Held>(held_);
@@ -120,6 +134,7 @@ void ExpertLease::Close() {
         residency_->Unpin(entry.slot);
       }
     }
+    SetStarved(false);
   }
   entries_.clear();
   residency_ = nullptr;

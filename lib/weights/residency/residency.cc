@@ -11,7 +11,8 @@
 namespace krafla {
 namespace {
 
-constexpr size_t kFloorMore = 2;  // slots of a layer beyond those that one token uses
+constexpr size_t kFloorMore = 2;    // slots of a layer beyond those that one token uses
+constexpr size_t kFloorLayers = 2;  // of whole layers: one is used while the next is read
 
 uint64_t DenseBytes(const MlbFile& file, const ExpertLayout& layout) {
   uint64_t bytes = 0;
@@ -22,6 +23,7 @@ uint64_t DenseBytes(const MlbFile& file, const ExpertLayout& layout) {
 }
 
 size_t FloorSlots(const ExpertLayout& layout, size_t experts_used) {
+  if (layout.whole_layers) return std::min(kFloorLayers, layout.n_experts);
   size_t slots = 0;
   for (const ExpertLayer& layer : layout.layers) {
     slots += std::min<size_t>(experts_used + kFloorMore, layer.experts);
@@ -38,6 +40,10 @@ size_t SlotsFor(const SlabShape& shape, uint64_t bytes) {
     slots += shape.slots_of(piece);
   }
   return slots;
+}
+
+const char* KindOf(const ExpertLayout& layout) {
+  return layout.whole_layers ? "layers" : "experts";
 }
 
 // Past the page cache where the file would not fit it beside the slab.
@@ -91,6 +97,7 @@ Residency::Residency(Runtime& runtime, const MlbFile& file, ExpertLayout layout,
   for (const ExpertLayer& layer : layout_.layers) {
     layers_.push_back({std::vector<int32_t>(layer.experts, kNoSlot)});
   }
+  if (layout_.whole_layers) layer_data_.resize(layers_.size());
 }
 
 StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const MlbFile& file,
@@ -107,10 +114,9 @@ StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const M
   const uint64_t given = options.budget == 0 ? SpareMemory("") : options.budget;
   if (given < plan.least) {
     return BudgetError(
-        "{}: a budget of {} bytes for weights, want at least {}: {} besides experts "
-        "and {} experts of {}",
-        file.source().name(), given, plan.least, plan.dense_bytes, FloorSlots(layout, experts_used),
-        layout.largest);
+        "{}: a budget of {} bytes for weights, want at least {}: {} besides {} and {} {} of {}",
+        file.source().name(), given, plan.least, plan.dense_bytes, KindOf(layout),
+        FloorSlots(layout, experts_used), KindOf(layout), layout.largest);
   }
   std::unique_ptr<Residency> residency(
       new Residency(runtime, file, std::move(layout), experts_used, options));
@@ -181,6 +187,7 @@ ResidencyInfo Residency::info() const {
   info.reader = reader_->kind();
   info.slots = slots_;
   info.experts = layout_.n_experts;
+  info.whole_layers = layout_.whole_layers;
   info.slot_bytes = slab_.shape().slot_bytes;
   info.slab_bytes = slab_.bytes();
   info.dense_bytes = dense_bytes_;

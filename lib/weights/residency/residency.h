@@ -1,5 +1,6 @@
 // Experts in memory: slots of a slab within a budget, filled from the file when an expert is wanted
-// and not there. Each layer keeps what it used last, behind the hottest half of its slots, which
+// and not there. (A model without experts has its layers in their place: see ExpertLayout.) Each
+// layer keeps what it used last, behind the hottest half of its slots, which
 // only other hot ones displace. A slot that somebody reads is pinned and never reused; whose slot
 // it is can change only while nobody holds it.
 //
@@ -48,6 +49,7 @@ struct ResidencyInfo {
   uint64_t slots = 0;
   uint64_t resident = 0;  // experts
   uint64_t experts = 0;
+  bool whole_layers = false;  // what slots hold are layers, not experts
   uint64_t slot_bytes = 0;
   uint64_t slab_bytes = 0;
   uint64_t dense_bytes = 0;  // weights besides, always in memory
@@ -91,6 +93,9 @@ class Residency final : private BlockListener {
   uint64_t Trim(uint64_t bytes);
   // Bytes of others' that come out of the budget (a driver's scratch); negative: given back.
   void Reserve(int64_t bytes);
+  // Of whole layers: where a layer's bytes are, for as long as a lease has taken them. The address
+  // of that pointer never changes.
+  const std::byte* const* data_of(size_t layer) const { return &layer_data_[layer]; }
   // Of the system: some of the slab is given back, at least `bytes`; and, bit by bit, taken again.
   void OnPressure(uint64_t bytes);
   void OnCalm();
@@ -132,6 +137,7 @@ class Residency final : private BlockListener {
   int32_t VictimOf(size_t layer, bool hot_too) const;
   void StartRead(int32_t slot, size_t layer, uint32_t expert, bool urgent);
   void Prefetch(size_t layer);
+  void PrefetchAhead(size_t layer);
   void Evict(int32_t slot);
   void Free(int32_t slot);
   void NotePass(size_t layer);
@@ -169,6 +175,7 @@ class Residency final : private BlockListener {
   std::vector<Slot> all_slots_;
   std::vector<Piece> pieces_;
   std::vector<Layer> layers_;
+  std::vector<const std::byte*> layer_data_;  // [layers] of whole layers
   std::vector<int32_t> free_;
   size_t slots_ = 0;  // of active pieces
   uint64_t active_bytes_ = 0;
@@ -177,6 +184,7 @@ class Residency final : private BlockListener {
   uint64_t trim_limit_ = UINT64_MAX;
   uint64_t pressure_limit_ = UINT64_MAX;
   size_t reading_ = 0;  // blocks
+  size_t starved_ = 0;  // leases that wait for a slot
   uint64_t reading_since_ = 0;
   ResidencyInfo counts_;
 
@@ -223,11 +231,13 @@ class ExpertLease {
     Stage stage = Stage::kWaiting;
   };
   void PinMore();  // under the mutex
+  void SetStarved(bool starved);
   size_t Fitting(size_t ready, size_t waiting) const;
 
   Residency* residency_ = nullptr;
   size_t layer_ = 0;
   bool scan_ = false;
+  bool starved_ = false;
   uint64_t seen_ = 0;
   std::vector<Entry> entries_;
   std::vector<Held> held_;

@@ -68,9 +68,10 @@ void Residency::StartRead(int32_t id, size_t layer, uint32_t expert, bool urgent
 
 Status Residency::Describe(const Slot& slot, const Status& status) const {
   const ExpertLayer& layer = layout_.layers[slot.layer];
-  return Status(status.code(), FormatText("{}: {}: expert {} of {} bytes at {}: {}", name_,
-                                          layer.name, slot.expert, layer.bytes,
-                                          layer.offset_of(slot.expert), Message(status)));
+  const std::string which = layout_.whole_layers ? "" : FormatText("expert {} of ", slot.expert);
+  return Status(status.code(),
+                FormatText("{}: {}: {}{} bytes at {}: {}", name_, layer.name, which, layer.bytes,
+                           layer.offset_of(slot.expert), Message(status)));
 }
 
 void Residency::OnBlock(uint64_t tag, const Status& read) {
@@ -152,7 +153,7 @@ int32_t Residency::TakeSlot(size_t layer, From from) {
     Evict(victim);
     return true;
   };
-  const size_t share = quota();
+  const size_t share = std::max<size_t>(quota(), 1);
   const size_t n = layers_.size();
   // From the layer that has most beyond its share, then the layer's own, then, for a pass that
   // wants more than its layer has, from those that it will come to last.
@@ -195,6 +196,25 @@ void Residency::Prefetch(size_t layer) {
     StartRead(id, layer, absent[i], false);
     ++counts_.prefetched;
   }
+}
+
+// Of whole layers, which come in turn: the next one that is not there, in the place of one that
+// will be wanted later than that. One at a time, so that none comes late because of another; none
+// where another pass waits for a slot, which it might never get.
+void Residency::PrefetchAhead(size_t layer) {
+  const size_t n = layers_.size();
+  const auto slot_at = [&](size_t ahead) { return layers_[(layer + ahead) % n].slot_of[0]; };
+  size_t wanted = 1;
+  while (wanted < n && slot_at(wanted) != kNoSlot) ++wanted;
+  if (reading_ > 0 || starved_ > 0 || wanted >= n) return;
+  for (size_t last = n - 1; free_.empty() && last > wanted; --last) {
+    if (const int32_t id = VictimOf((layer + last) % n, true); id != kNoSlot) Evict(id);
+  }
+  if (free_.empty()) return;
+  const int32_t id = free_.back();
+  free_.pop_back();
+  StartRead(id, (layer + wanted) % n, 0, false);
+  ++counts_.prefetched;
 }
 
 void Residency::NotePass(size_t layer) {
