@@ -103,6 +103,8 @@ int32_t krafla_model_get_residency(const krafla_model* model, krafla_residency_i
     filled.shrinks = now.shrinks;
     filled.grows = now.grows;
     filled.errors = now.errors;
+    filled.expected = now.expected;
+    filled.expected_right = now.right;
     capi::WriteInfo(filled, info);
     return OkStatus();
   });

@@ -76,6 +76,8 @@ krafla_residency_info Since(const krafla_residency_info& now, const krafla_resid
   part.bytes_read -= before.bytes_read;
   part.read_ns -= before.read_ns;
   part.stall_ns -= before.stall_ns;
+  part.expected -= before.expected;
+  part.expected_right -= before.expected_right;
   return part;
 }
 

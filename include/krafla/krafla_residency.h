@@ -68,6 +68,10 @@ typedef struct krafla_residency_info {
   uint64_t shrinks;  /* times that the slots became fewer */
   uint64_t grows;
   uint64_t errors; /* experts that could not be read */
+  /* Absent experts that a layer was expected to want, and those of them that it did: where these
+   * are few or the disk is busy, nothing is read ahead for a while. */
+  uint64_t expected;
+  uint64_t expected_right;
 } krafla_residency_info;
 
 /* KRAFLA_E_STATE where the model was opened without krafla_model_options.residency. since 1 */

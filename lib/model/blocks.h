@@ -8,6 +8,7 @@
 #define KRAFLA_LIB_MODEL_BLOCKS_H_
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -98,6 +99,7 @@ class NetworkBuilder {
   std::vector<size_t> rope_offsets_;  // of each table in a row of cosines, and the end of the last
   size_t n_attending_ = 0;            // layers with keys and values so far
   size_t n_deltas_ = 0;               // gated delta nets so far
+  std::shared_ptr<std::optional<RouterGuess>> next_router_;  // of the last layer that streams
   StepList embed_;
   std::vector<StepList> layers_;
   StepList head_;

@@ -4,6 +4,7 @@
 #include "lib/model/blocks.h"
 #include "lib/model/blocks_delta.h"
 #include "lib/model/blocks_experts.h"
+#include "lib/model/router_guess.h"
 
 namespace krafla {
 
@@ -69,6 +70,13 @@ Status NetworkBuilder::AddExperts(const std::string& prefix, const ExpertTraits&
           "read does not bring them: convert the model again",
           weights_.file().source().name(), prefix);
     }
+    if (next_router_ != nullptr && !IsQuantized(router.format)) {
+      KRAFLA_ASSIGN_OR_RETURN(const Vector norm, weights_.FindVector(prefix + "ffn_norm", n));
+      next_router_->emplace(static_cast<size_t>(gate.matrices.layer), norm, eps_, router, bias,
+                            used);
+    }
+    next_router_ = std::make_shared<std::optional<RouterGuess>>();
+    streamed.next = next_router_;
     streamed.residency = weights_.residency();
     streamed.layer = static_cast<size_t>(gate.matrices.layer);
     steps.push_back(blocks::StreamExperts(std::move(streamed)));

@@ -3,7 +3,15 @@
 
 #include <algorithm>
 
+#include "lib/model/router_guess.h"
+
 namespace krafla {
+namespace {
+
+// Of a pass for whose next layer a guess is made: more rows want most experts anyway.
+constexpr size_t kMostGuessRows = 4;
+
+}  // namespace
 
 void ExpertStream::OpenLease(const StreamedLayer& layer, const Pass& pass) {
   const bool again = !progress_.empty();
@@ -19,6 +27,18 @@ void ExpertStream::OpenLease(const StreamedLayer& layer, const Pass& pass) {
     uses_.push_back({hit, routes.hit[hit], routes.begin[hit + 1] - routes.begin[hit]});
   }
   lease_.Open(*layer.residency, layer.layer, uses_, again);
+  if (!again && pass.rows.size() <= kMostGuessRows) ReadAhead(layer, pass);
+}
+
+void ExpertStream::ReadAhead(const StreamedLayer& layer, const Pass& pass) {
+  if (layer.next == nullptr || !layer.next->has_value()) return;
+  const RouterGuess& guess = **layer.next;
+  if (!layer.residency->expects(guess.layer())) return;
+  expected_.clear();
+  for (size_t row = 0; row < pass.rows.size(); ++row) {
+    guess.Choose(pass.x + row * pass.ldx, &scores_, &expected_);
+  }
+  layer.residency->Expect(guess.layer(), expected_);
 }
 
 // Experts that nothing was done for go together; one that was stopped goes on alone.

@@ -36,6 +36,7 @@ class ExpertStream {
     bool fresh() const { return part == 0 && item == 0; }
   };
   void OpenLease(const StreamedLayer& layer, const Pass& pass);
+  void ReadAhead(const StreamedLayer& layer, const Pass& pass);
   void NextWave();
   void EndWave();
 
@@ -44,6 +45,8 @@ class ExpertStream {
   size_t n_left_ = 0;  // hits
   ExpertLease lease_;
   std::vector<ExpertUse> uses_;
+  std::vector<float> scores_;
+  std::vector<uint32_t> expected_;
   std::vector<ExpertLease::Held> taken_;  // of the lease, not in a wave yet
   ExpertWave wave_;
   Pass pass_;  // with the wave

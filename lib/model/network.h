@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -155,6 +156,7 @@ struct StepWork {
 struct Matrix;          // lib/weights/weights.h
 struct ExpertMatrices;  // likewise
 class Residency;        // lib/weights/residency/residency.h
+class RouterGuess;      // lib/model/router_guess.h
 
 // The matrices that a step multiplies with all rows of one input, act or wide, or with the rows of
 // each expert, expert_rows or expert_units; for calibration, which looks at that input before the
@@ -187,6 +189,8 @@ struct StreamedLayer {
   Residency* residency = nullptr;
   size_t layer = 0;  // of its layout
   StepList parts;
+  // Of the next layer with experts; nothing where this is the last one.
+  std::shared_ptr<const std::optional<RouterGuess>> next;
 };
 
 class Network {

@@ -63,7 +63,7 @@ CHECK(residency_heat_map, offsetof(krafla_residency_options, heat_map) == 24);
 CHECK(residency_options_size, sizeof(krafla_residency_options) == 56);
 CHECK(residency_budget, offsetof(krafla_residency_info, budget) == 16);
 CHECK(residency_hits, offsetof(krafla_residency_info, hits) == 72);
-CHECK(residency_info_size, sizeof(krafla_residency_info) == 152);
+CHECK(residency_info_size, sizeof(krafla_residency_info) == 168);
 #endif
 
 /* Numbers are never reused. */

@@ -248,9 +248,9 @@ TEST_CASE("what was used most is kept and comes first the next time") {
   std::vector<float> want;
   {
     const auto model = file.Open(&options, 1);
+    CHECK(model->residency()->info().prefetched == 0);
     const auto session = NewSession(model, {});
     for (const int32_t id : ids) REQUIRE(session->Append({&id, 1}, {}).ok());
-    CHECK(model->residency()->info().prefetched == 0);
     want = Copy(session->logits());
   }
   {

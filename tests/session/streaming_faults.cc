@@ -121,7 +121,8 @@ TEST_CASE("an expert that cannot be read is an error, and the session goes on af
       REQUIRE(failures == 1);
     }
   }
-  CHECK(failures == 1);
+  // What was read ahead and is not wanted after all fails nobody; the first read is wanted.
+  if (which == 0) CHECK(failures == 1);
   CHECK(SameBits(session->logits(), whole->logits()));
   CHECK(model->residency()->info().errors == 1);
 }

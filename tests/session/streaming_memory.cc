@@ -84,6 +84,30 @@ TEST_CASE("growth wants thirty calm seconds") {
   CHECK(policy.After(seconds(10), Room(4 * kGb)).action == Action::kGrow);
 }
 
+// Ten layers with four guesses each take a second, in which the disk is busy for so long.
+bool ActiveAfter(ReadAheadPolicy& policy, int layers, uint64_t right, double busy) {
+  constexpr uint64_t kSecond = 1000000000;
+  for (int i = 1; i <= layers; ++i) {
+    const auto now = static_cast<uint64_t>(i) * kSecond / 10;
+    policy.Note(4, right, now, static_cast<uint64_t>(static_cast<double>(now) * busy));
+  }
+  return policy.active();
+}
+
+TEST_CASE("reading ahead rests where guesses are wrong or the disk is busy") {
+  ReadAheadPolicy good;
+  CHECK(ActiveAfter(good, 1000, 3, 0.7));
+  ReadAheadPolicy wrong;
+  CHECK(ActiveAfter(wrong, 63, 2, 0.1));  // not enough to judge by
+  CHECK(!ActiveAfter(wrong, 2, 2, 0.1));
+  ReadAheadPolicy busy;
+  CHECK(!ActiveAfter(busy, 100, 4, 0.9));
+  // Tried again, and left on where it pays now.
+  CHECK(!ActiveAfter(busy, 4000, 4, 0.1));
+  CHECK(ActiveAfter(busy, 1000, 4, 0.1));
+  CHECK(!ActiveAfter(busy, 100, 1, 0.1));
+}
+
 ResidencyOptions WithBudget(uint64_t budget) {
   ResidencyOptions options;
   options.budget = budget;

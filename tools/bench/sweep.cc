@@ -201,6 +201,8 @@ Json ToJson(const Row& row) {
           {"bytes_read", row.info.bytes_read},
           {"read_gb_s", ReadBytesPerSecond(row.info) / 1e9},
           {"stall_s", static_cast<double>(row.info.stall_ns) * 1e-9},
+          {"expected", row.info.expected},
+          {"expected_right", row.info.expected_right},
           {"shrinks", row.info.shrinks},
           {"grows", row.info.grows},
           {"reader", ReaderName(row.info.reader)},

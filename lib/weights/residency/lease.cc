@@ -27,6 +27,7 @@ void ExpertLease::Open(Residency& residency, size_t layer, std::span<const Exper
   const std::lock_guard<std::mutex> lock(residency.mutex_);
   if (!again) {
     residency.NotePass(layer);
+    residency.NoteExpected(layer, uses);
     for (const Entry& entry : entries_) {
       residency.heat_.Add(layer, entry.use.expert, entry.use.uses);
     }

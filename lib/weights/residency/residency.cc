@@ -95,7 +95,7 @@ Residency::Residency(Runtime& runtime, const MlbFile& file, ExpertLayout layout,
       all_slots_(slab_.shape().max_slots),
       pieces_(slab_.shape().max_pieces()) {
   for (const ExpertLayer& layer : layout_.layers) {
-    layers_.push_back({std::vector<int32_t>(layer.experts, kNoSlot)});
+    layers_.emplace_back().slot_of.resize(layer.experts, kNoSlot);
   }
   if (layout_.whole_layers) layer_data_.resize(layers_.size());
 }

@@ -23,11 +23,18 @@
 #include "lib/weights/residency/block_reader.h"
 #include "lib/weights/residency/expert_layout.h"
 #include "lib/weights/residency/heat_map.h"
+#include "lib/weights/residency/read_ahead.h"
 #include "lib/weights/residency/slab.h"
 
 namespace krafla {
 
 class PressureWatch;
+
+struct ExpertUse {
+  uint32_t tag = 0;  // the caller's
+  uint32_t expert = 0;
+  uint32_t uses = 0;  // rows
+};
 
 // Called after the slab has changed its size, from the thread that changed it; must not call the
 // model.
@@ -64,6 +71,8 @@ struct ResidencyInfo {
   uint64_t shrinks = 0;
   uint64_t grows = 0;
   uint64_t errors = 0;
+  uint64_t expected = 0;  // absent experts that a router was guessed to choose
+  uint64_t right = 0;     // and that it chose
 };
 
 // What a budget gives: nothing is allocated or read for it.
@@ -96,6 +105,10 @@ class Residency final : private BlockListener {
   // Of whole layers: where a layer's bytes are, for as long as a lease has taken them. The address
   // of that pointer never changes.
   const std::byte* const* data_of(size_t layer) const { return &layer_data_[layer]; }
+  // What a layer will probably want soon: read where the disk has nothing else to do, into slots of
+  // what the layer used least. expects: false where that does not pay now, or all of it is there.
+  bool expects(size_t layer) const;
+  void Expect(size_t layer, std::span<const uint32_t> experts);
   // Of the system: some of the slab is given back, at least `bytes`; and, bit by bit, taken again.
   void OnPressure(uint64_t bytes);
   void OnCalm();
@@ -118,6 +131,7 @@ class Residency final : private BlockListener {
     size_t held = 0;               // slots
     uint32_t hot = UINT32_MAX;     // uses from which an expert is protected
     uint32_t passes = 0;
+    std::vector<uint32_t> expected;  // experts that were absent, since its last lease
   };
   struct Piece {
     bool active = false;  // its slots may be given out
@@ -138,6 +152,8 @@ class Residency final : private BlockListener {
   void StartRead(int32_t slot, size_t layer, uint32_t expert, bool urgent);
   void Prefetch(size_t layer);
   void PrefetchAhead(size_t layer);
+  void ReadExpected();
+  void NoteExpected(size_t layer, std::span<const ExpertUse> uses);
   void Evict(int32_t slot);
   void Free(int32_t slot);
   void NotePass(size_t layer);
@@ -185,17 +201,13 @@ class Residency final : private BlockListener {
   uint64_t pressure_limit_ = UINT64_MAX;
   size_t reading_ = 0;  // blocks
   size_t starved_ = 0;  // leases that wait for a slot
+  ReadAheadPolicy read_ahead_;
+  size_t expecting_ = 0;  // the layer whose expected experts are to be read
   uint64_t reading_since_ = 0;
   ResidencyInfo counts_;
 
   std::unique_ptr<BlockReader> reader_;  // before what it fills goes
   std::unique_ptr<PressureWatch> watch_;
-};
-
-struct ExpertUse {
-  uint32_t tag = 0;  // the caller's
-  uint32_t expert = 0;
-  uint32_t uses = 0;  // rows
 };
 
 // The experts that one pass wants of one layer: those that are there are pinned, the others come as

@@ -99,6 +99,7 @@ void Residency::OnBlock(uint64_t tag, const Status& read) {
     layers_[slot.layer].slot_of[slot.expert] = kNoSlot;
     if (slot.pins == 0) Free(id);
   }
+  ReadExpected();
   Changed();
 }
 
@@ -215,6 +216,56 @@ void Residency::PrefetchAhead(size_t layer) {
   free_.pop_back();
   StartRead(id, (layer + wanted) % n, 0, false);
   ++counts_.prefetched;
+}
+
+bool Residency::expects(size_t layer) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return read_ahead_.active() && layers_[layer].held < layers_[layer].slot_of.size();
+}
+
+void Residency::Expect(size_t layer, std::span<const uint32_t> experts) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  Layer& to = layers_[layer];
+  to.expected.clear();
+  for (const uint32_t expert : experts) {
+    const int32_t id = to.slot_of[expert];
+    if (id == kNoSlot) {
+      to.expected.push_back(expert);
+    } else {
+      all_slots_[static_cast<size_t>(id)].used = ++tick_;  // not to leave for one of the others
+    }
+  }
+  expecting_ = layer;
+  ReadExpected();
+}
+
+void Residency::ReadExpected() {
+  if (reading_ > 0 || starved_ > 0) return;
+  for (const uint32_t expert : layers_[expecting_].expected) {
+    if (layers_[expecting_].slot_of[expert] != kNoSlot) continue;
+    if (free_.empty()) {
+      const int32_t victim = VictimOf(expecting_, false);
+      if (victim == kNoSlot) return;
+      Evict(victim);
+    }
+    if (free_.empty()) return;
+    const int32_t id = free_.back();
+    free_.pop_back();
+    StartRead(id, expecting_, expert, false);
+    ++counts_.prefetched;
+  }
+}
+
+void Residency::NoteExpected(size_t layer, std::span<const ExpertUse> uses) {
+  std::vector<uint32_t>& expected = layers_[layer].expected;
+  uint64_t right = 0;
+  for (const ExpertUse& use : uses) {
+    right += std::find(expected.begin(), expected.end(), use.expert) != expected.end();
+  }
+  counts_.expected += expected.size();
+  counts_.right += right;
+  read_ahead_.Note(expected.size(), right, NowNs(), counts_.read_ns);
+  expected.clear();
 }
 
 void Residency::NotePass(size_t layer) {
