@@ -326,7 +326,7 @@ int32_t krafla_plan_path(krafla_plan* plan, const char* path, size_t path_length
                             capi::ToResidencyOptions(given));
     std::optional<ResidencyPlan> residency;
     if (stream) {
-      residency = PlanResidency(*file, ExpertLayout(*file),
+      residency = PlanResidency(file->tensors(), ExpertLayout(file->tensors()),
                                 static_cast<size_t>(config.n_experts_used), stream->budget);
       options.slab_bytes = residency->slab_bytes;
     }
@@ -353,7 +353,7 @@ int32_t krafla_plan_session(krafla_plan* plan, const krafla_model* model,
         PlanSession(inner.config(), options, inner.runtime()->threads().size()));
     krafla_plan filled = MakePlan(session, inner.file());
     if (residency != nullptr) {
-      AddResidency(PlanResidency(inner.file(), residency->layout(),
+      AddResidency(PlanResidency(inner.file().tensors(), residency->layout(),
                                  static_cast<size_t>(inner.config().n_experts_used),
                                  residency->info().budget),
                    &filled);

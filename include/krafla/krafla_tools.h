@@ -30,7 +30,8 @@ typedef struct krafla_convert_options {
   int (*progress)(void *user, uint64_t done, uint64_t total);
   void *user;
   /* Non-zero: nothing is written; `sizes` is told what would be, one line for the tensors of each
-   * class in each format, then "tokenizer", "template", "header", and the "file" as a whole. Names
+   * class in each format, then "tokenizer", "template", "header", the "file" as a whole, and the
+   * "least memory" with which krafla_model_options.residency runs it. Names
    * live during the call; non-zero: KRAFLA_E_CALLBACK. Parts of the checkpoint that are not the
    * text model come first, in a conversion too: "skipped vision_tower." */
   int32_t dry_run;

@@ -171,7 +171,10 @@ Status WriteModel(const ConvertOptions& options, Import* import) {
   KRAFLA_RETURN_IF_ERROR(AddSections(import, &writer));
   KRAFLA_RETURN_IF_ERROR(AddTensors(plan, &writer));
   KRAFLA_RETURN_IF_ERROR(TellSkipped(options, import->skipped));
-  if (options.dry_run) return TellSizes(options, plan, tokenizer_bytes, template_bytes, writer);
+  if (options.dry_run) {
+    KRAFLA_RETURN_IF_ERROR(TellSizes(options, plan, tokenizer_bytes, template_bytes, writer));
+    return TellMemory(options, static_cast<size_t>(import->config.n_experts_used), writer);
+  }
   KRAFLA_RETURN_IF_ERROR(BeginModel(options, *import, plan, &writer));
   return WriteTensors(options, *import, plan, &writer);
 }

@@ -21,8 +21,9 @@ enum class ConvertKind : uint8_t { kHf, kGguf, kTokenizer };
 using ConvertProgress = int (*)(void* user, uint64_t done, uint64_t total);
 
 // One line of what a conversion would write: the tensors of one class in one format, then
-// "tokenizer", "template" and "header", and at last the "file" as a whole. Before all, and in a
-// conversion too: "skipped <part>" for what is left out of the checkpoint. Non-zero stops.
+// "tokenizer", "template" and "header", the "file" as a whole, and the "least memory" for its
+// weights. Before all, and in a conversion too: "skipped <part>" for what is left out of the
+// checkpoint. Non-zero stops.
 using ConvertSizes = int (*)(void* user, std::string_view what, std::string_view format,
                              uint64_t n_tensors, uint64_t bytes);
 

@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "lib/weights/residency/residency.h"
+
 namespace krafla {
 namespace {
 
@@ -45,6 +47,15 @@ Status TellSizes(const ConvertOptions& options, std::span<const PlannedTensor> p
         options.sizes(options.user, line.what, line.format, line.n_tensors, line.bytes) != 0) {
       return CallbackError("convert: stopped by the sizes function");
     }
+  }
+  return OkStatus();
+}
+
+Status TellMemory(const ConvertOptions& options, size_t experts_used, const MlbWriter& writer) {
+  const std::vector<MlbTensor> tensors = writer.declared();
+  const uint64_t least = PlanResidency(tensors, ExpertLayout(tensors), experts_used, 1).least;
+  if (options.sizes != nullptr && options.sizes(options.user, "least memory", "", 0, least) != 0) {
+    return CallbackError("convert: stopped by the sizes function");
   }
   return OkStatus();
 }

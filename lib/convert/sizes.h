@@ -17,6 +17,10 @@ namespace krafla {
 Status TellSizes(const ConvertOptions& options, std::span<const PlannedTensor> plan,
                  uint64_t tokenizer_bytes, uint64_t template_bytes, const MlbWriter& writer);
 
+// Behind these the "least memory" that the model's weights take with
+// krafla_model_options.residency.
+Status TellMemory(const ConvertOptions& options, size_t experts_used, const MlbWriter& writer);
+
 // Likewise, in a conversion too: a part of the checkpoint that is left out is "skipped vision.".
 Status TellSkipped(const ConvertOptions& options, std::span<const std::string> parts);
 

@@ -130,6 +130,15 @@ uint64_t MlbWriter::DataStart() const {
   return tensors_.empty() ? end : AlignUp(end, kDataAlignment);
 }
 
+std::vector<MlbTensor> MlbWriter::declared() const {
+  std::vector<MlbTensor> tensors;
+  for (const Tensor& tensor : tensors_) {
+    tensors.push_back(tensor.record);
+    tensors.back().name = tensor.name;
+  }
+  return tensors;
+}
+
 uint64_t MlbWriter::file_bytes() const { return DataStart() + data_bytes_; }
 
 Status MlbWriter::CheckDeclared(std::string_view path) const {

@@ -42,6 +42,8 @@ class MlbWriter {
 
   uint64_t file_bytes() const;  // what the file will have, once all is declared
   size_t n_tensors() const { return tensors_.size(); }
+  // As they will be found in the file, offsets from the beginning of its data part.
+  std::vector<MlbTensor> declared() const;
 
   // Of all declarations and sections: equal ones give equal numbers.
   uint64_t declared_hash() const;

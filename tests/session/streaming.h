@@ -42,7 +42,8 @@ class StreamedFile {
     REQUIRE(source.ok());
     auto file = MlbFile::Open(*std::move(source));
     REQUIRE(file.ok());
-    return PlanResidency(**file, ExpertLayout(**file), experts_used, uint64_t{1} << 40);
+    const std::span<const MlbTensor> tensors = (*file)->tensors();
+    return PlanResidency(tensors, ExpertLayout(tensors), experts_used, uint64_t{1} << 40);
   }
 
  private:

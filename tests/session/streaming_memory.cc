@@ -175,7 +175,7 @@ class HeatFile {
     file_ = *std::move(file);
     path_ = source_.Beside("heat");
   }
-  HeatMap New() const { return HeatMap(ExpertLayout(*file_)); }
+  HeatMap New() const { return HeatMap(ExpertLayout(file_->tensors())); }
   const std::string& path() const { return path_; }
   Status Load(HeatMap* map, uint64_t hash = 7) const { return map->Load(path_, hash); }
   void Refused(const char* why, uint64_t hash = 7) const {

@@ -40,6 +40,12 @@ class Streaming(unittest.TestCase):
         self.assertIn(f"want at least {least}", less.err)
         self.assertIn(b"least budget", less.out)
 
+    def test_plan_before_conversion(self):
+        told = call("ml_convert", "hf", DATA / "trained" / "kjv-moe", FOLDER / "never.mlb", "--wtype", "q8", "--dry-run")
+        self.assertEqual(told.code, 0, told)
+        least = int(re.search(rb"least memory +(\d+)", told.out).group(1))
+        self.assertEqual(least, self.plan["least budget"])
+
     def test_replies(self):
         self.assertTrue(self.reply)
         least = self.plan["least budget"]

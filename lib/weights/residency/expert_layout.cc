@@ -32,9 +32,9 @@ int64_t LayerOf(const MlbTensor& tensor) {
 
 }  // namespace
 
-ExpertLayout::ExpertLayout(const MlbFile& file) : places(file.tensors().size()) {
-  FindExperts(file.tensors());
-  if (layers.empty()) FindLayers(file.tensors());
+ExpertLayout::ExpertLayout(std::span<const MlbTensor> tensors) : places(tensors.size()) {
+  FindExperts(tensors);
+  if (layers.empty()) FindLayers(tensors);
   for (const ExpertLayer& layer : layers) {
     expert_bytes += layer.bytes * layer.experts;
     largest = std::max(largest, layer.bytes);

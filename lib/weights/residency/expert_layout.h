@@ -30,11 +30,11 @@ struct ExpertPlace {
 };
 
 struct ExpertLayout {
-  explicit ExpertLayout(const MlbFile& file);
+  explicit ExpertLayout(std::span<const MlbTensor> tensors);
 
   bool whole_layers = false;        // then layers[i] is the model's layer i
   std::vector<ExpertLayer> layers;  // ascending offsets: the order in which a pass needs them
-  std::vector<ExpertPlace> places;  // in the order of file.tensors()
+  std::vector<ExpertPlace> places;  // in the order of the tensors
   uint64_t expert_bytes = 0;        // of all experts of all layers
   uint64_t largest = 0;             // expert
   size_t n_experts = 0;             // of all layers

@@ -14,10 +14,10 @@ namespace {
 constexpr size_t kFloorMore = 2;    // slots of a layer beyond those that one token uses
 constexpr size_t kFloorLayers = 2;  // of whole layers: one is used while the next is read
 
-uint64_t DenseBytes(const MlbFile& file, const ExpertLayout& layout) {
+uint64_t DenseBytes(std::span<const MlbTensor> tensors, const ExpertLayout& layout) {
   uint64_t bytes = 0;
-  for (size_t i = 0; i < file.tensors().size(); ++i) {
-    if (layout.places[i].layer < 0) bytes += file.tensors()[i].bytes;
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    if (layout.places[i].layer < 0) bytes += tensors[i].bytes;
   }
   return bytes;
 }
@@ -62,10 +62,10 @@ bool IsAligned(const ExpertLayout& layout, uint64_t base) {
 
 }  // namespace
 
-ResidencyPlan PlanResidency(const MlbFile& file, const ExpertLayout& layout, size_t experts_used,
-                            uint64_t budget) {
+ResidencyPlan PlanResidency(std::span<const MlbTensor> tensors, const ExpertLayout& layout,
+                            size_t experts_used, uint64_t budget) {
   ResidencyPlan plan;
-  plan.dense_bytes = DenseBytes(file, layout);
+  plan.dense_bytes = DenseBytes(tensors, layout);
   plan.experts = layout.n_experts;
   const SlabShape shape(layout.largest, layout.n_experts);
   size_t least = FloorSlots(layout, experts_used);
@@ -88,7 +88,7 @@ Residency::Residency(Runtime& runtime, const MlbFile& file, ExpertLayout layout,
       options_(options),
       name_(file.source().name()),
       content_hash_(file.content_hash()),
-      dense_bytes_(DenseBytes(file, layout_)),
+      dense_bytes_(DenseBytes(file.tensors(), layout_)),
       floor_slots_(FloorSlots(layout_, experts_used)),
       heat_(layout_),
       slab_(runtime.memory(), SlabShape(layout_.largest, std::max<size_t>(layout_.n_experts, 1))),
@@ -109,8 +109,8 @@ StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const M
     return UnsupportedError("{}: experts are read from files only, not from memory or callbacks",
                             file.source().name());
   }
-  ExpertLayout layout(file);
-  const ResidencyPlan plan = PlanResidency(file, layout, experts_used, options.budget);
+  ExpertLayout layout(file.tensors());
+  const ResidencyPlan plan = PlanResidency(file.tensors(), layout, experts_used, options.budget);
   const uint64_t given = options.budget == 0 ? SpareMemory("") : options.budget;
   if (given < plan.least) {
     return BudgetError(

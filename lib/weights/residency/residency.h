@@ -83,8 +83,8 @@ struct ResidencyPlan {
   uint64_t slots = 0;
   uint64_t experts = 0;
 };
-ResidencyPlan PlanResidency(const MlbFile& file, const ExpertLayout& layout, size_t experts_used,
-                            uint64_t budget);
+ResidencyPlan PlanResidency(std::span<const MlbTensor> tensors, const ExpertLayout& layout,
+                            size_t experts_used, uint64_t budget);
 
 class Residency final : private BlockListener {
  public:
