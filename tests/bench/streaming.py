@@ -133,9 +133,12 @@ def disk(bench):
                                "--output-format=json"], capture_output=True, text=True, check=True)
         return json.loads(done.stdout)["jobs"][0]["read"]["bw_bytes"] / 1e9
 
+    name = "tests/session/test_streaming"
+    program = next(p for p in (bench.build / name, ROOT / f"build/check-{bench.args.isa}" / name) if p.exists())
+
     def reader(name):
         bench.forget()
-        done = subprocess.run([bench.build / "tests/session/test_streaming", f"reading with {name}"], text=True,
+        done = subprocess.run([program, f"reading with {name}"], text=True,
                               env={**os.environ, "KRAFLA_STREAM_FILE": str(bench.model)}, capture_output=True, check=True)
         return float(re.search(r"([\d.]+) GB/s", done.stdout).group(1))
 
