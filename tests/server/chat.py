@@ -139,6 +139,29 @@ class Chat(unittest.TestCase):
             for messages, choices in zip((edited, edited, turns), warm):
                 self.assertEqual(cold.post(PATH, {**ASK, "messages": messages}).json["choices"], choices)
 
+    def test_hybrids_go_on_where_a_text_was(self):
+        """Recurrent states cannot be cut: there are those of the ends of prompts and replies."""
+        server = Server.get(models=("hybrid",))
+        messages = [{"role": "user", "content": "and the earth was without form and void " * 30}]
+        first = server.chat(messages, max_tokens=20).json
+        going_on = [*messages, first["choices"][0]["message"], {"role": "user", "content": "go on"}]
+        edited = [*going_on[:2], {"role": "user", "content": "go on, please"}]
+        before = first["usage"]["prompt_tokens"]
+        choices = []
+        for asked, stream in ((going_on, False), (going_on, True), (edited, False), (messages, False)):
+            body = {**ASK, "messages": asked}
+            if stream:
+                usage = server.events(PATH, {**body, "stream_options": {"include_usage": True}})[-2]["usage"]
+            else:
+                reply = server.post(PATH, body).json
+                usage = reply["usage"]
+                choices.append(reply["choices"])
+            self.assertGreaterEqual(usage["prompt_tokens_details"]["cached_tokens"], before - 32, usage)
+        with Server("--cache-mib", "0", models=("hybrid",)) as cold:
+            cold.ready()
+            for asked, warm in zip((going_on, edited, messages), choices):
+                self.assertEqual(cold.post(PATH, {**ASK, "messages": asked}).json["choices"], warm)
+
     def test_progress(self):
         text = "and it was so " * 120
         events = self.server.events(PATH, {**ASK, "return_progress": True,

@@ -39,7 +39,7 @@ def call(program, *args):
 
 def model(name="chat"):
     """chat: tokenizer and template, long context, no end token; thinks: its prompts open the reasoning; begins: its tokenizer puts a token before every
-    text, and its template refuses system messages; bare: no tokenizer."""
+    text, and its template refuses system messages; hybrid: a Qwen 3.5 with recurrent layers; bare: no tokenizer."""
     path = FOLDER / f"{name}.mlb"
     if path.exists():
         return path
@@ -47,6 +47,15 @@ def model(name="chat"):
     if name in ("chat", "thinks", "begins"):
         source = FOLDER / f"tiny {name}"
         shutil.copytree(DATA / "models" / "tiny-chat", source)
+        config = json.loads((source / "config.json").read_text())
+        config.update(max_position_embeddings=CONTEXT)
+        del config["eos_token_id"]
+        (source / "config.json").write_text(json.dumps(config))
+    if name == "hybrid":
+        source = FOLDER / "tiny hybrid"
+        shutil.copytree(DATA / "models" / "qwen3_5", source)
+        for file in ("tokenizer.json", "tokenizer_config.json"):
+            shutil.copy(DATA / "models" / "tiny-chat" / file, source)
         config = json.loads((source / "config.json").read_text())
         config.update(max_position_embeddings=CONTEXT)
         del config["eos_token_id"]
