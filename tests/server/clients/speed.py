@@ -38,7 +38,8 @@ def ask(content, max_tokens, stream=True):
         if line.startswith(b"data: {") and (choices := json.loads(line[6:])["choices"]) and choices[0]["delta"].get("content"):
             first = first or time.perf_counter() - begin
             text += choices[0]["delta"]["content"]
-    return text, 0, first, time.perf_counter() - begin
+    seconds = time.perf_counter() - begin
+    return text, 0, first or seconds, seconds  # a reply may be an end token alone
 
 
 def story(round, i):
