@@ -1,10 +1,10 @@
-// The cost model of a token, from what a run with all experts in memory took (F), the hit rate and
-// the reader's bytes per second: experts that are there are multiplied while the others of their
-// layer are read, everything else waits for nothing and hides nothing,
-//   T = F - h X + max(h X, M / S),
-// X the part of F that goes into experts (their share of the bytes), h the hit rate, M the bytes
-// read, S what the reader got per second. A prompt's reads are hidden behind all of its work,
-//   T = max(F, M / S).
+// The cost model of a token, from what a run with all experts in memory took (F), the hit rate h
+// and the reader's bytes per second: the experts of a layer that are there are multiplied while its
+// others are read, everything else waits for nothing and hides nothing,
+//   T = F + L sum over m of P(m) max(0, m r - (k - m) c),
+// of L layers with k experts each; c the time for one expert (their share of F by bytes), r that
+// for reading one, P(m) the binomial chance of m misses among k at the hit rate. A prompt's reads
+// are hidden behind all of its work: T = max(F, M / S) for M bytes at S.
 #include "tools/bench/sweep.h"
 
 #include <krafla/krafla_residency.h>
@@ -12,7 +12,10 @@
 #include <algorithm>
 #include <charconv>
 #include <chrono>
+#include <cmath>
+#include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tools/interrupt.h"
 #include "tools/options.h"
@@ -35,7 +38,8 @@ struct Row {
   double fraction = 0;  // of the experts that have a slot
   double tokens_per_s = 0;
   krafla_residency_info info{};
-  double expected = 0;  // tokens/s by the cost model
+  int64_t experts_used = 0;  // of a layer for one token; 0: of whole layers
+  double expected = 0;       // tokens/s by the cost model
 };
 
 // A number up to 1 without a unit.
@@ -75,6 +79,15 @@ ExitCode BudgetOf(const BenchArgs& args, const std::string& text, uint64_t* byte
   return kExitOk;
 }
 
+int64_t ExpertsUsed(const krafla_model* model) {
+  const char* key = nullptr;
+  const char* value = nullptr;
+  for (size_t i = 0; krafla_model_get_metadata(model, i, &key, &value, nullptr) == KRAFLA_OK; ++i) {
+    if (std::string_view(key) == "model.n_experts_used") return std::strtoll(value, nullptr, 10);
+  }
+  return 0;
+}
+
 class Run {
  public:
   Run(const BenchArgs& args, int64_t threads, std::string budget)
@@ -109,6 +122,7 @@ class Run {
     (void)GetResidency(model_.get(), &after);
     row->budget = budget_;
     row->threads = threads_;
+    row->experts_used = after.whole_layers != 0 ? 0 : ExpertsUsed(model_.get());
     row->is_decode = is_decode;
     row->n = n;
     row->info = Since(after, before);
@@ -180,14 +194,26 @@ void Expect(const std::vector<Row>& rows, Row* row) {
   const double rate = ReadBytesPerSecond(row->info);
   const double disk =
       rate > 0 ? static_cast<double>(row->info.bytes_read) / rate / static_cast<double>(row->n) : 0;
-  double hidden = memory;
-  if (row->is_decode) {
-    const double experts = static_cast<double>(row->info.hits + row->info.misses) *
-                           static_cast<double>(row->info.slot_bytes) / static_cast<double>(row->n);
-    const double share = experts / (experts + static_cast<double>(row->info.dense_bytes));
-    hidden = memory * share * HitRate(row->info);
+  if (!row->is_decode || row->experts_used < 1 || rate <= 0) {
+    row->expected = 1 / std::max(memory, disk);
+    return;
   }
-  row->expected = 1 / (memory - hidden + std::max(hidden, disk));
+  const double experts =
+      static_cast<double>(row->info.hits + row->info.misses) / static_cast<double>(row->n);
+  const double bytes = experts * static_cast<double>(row->info.slot_bytes);
+  const double of_one = memory * bytes / (bytes + static_cast<double>(row->info.dense_bytes)) /
+                        std::max(experts, 1.0);
+  const double read = static_cast<double>(row->info.slot_bytes) / rate;
+  const auto k = static_cast<double>(row->experts_used);
+  const double h = HitRate(row->info);
+  double waits = 0;
+  double chance = std::pow(h, k);  // of m misses
+  for (double m = 0; m < k; ++m) {
+    waits += chance * std::max(0.0, m * read - (k - m) * of_one);
+    chance *= h > 0 ? (k - m) / (m + 1) * (1 - h) / h : 0;
+  }
+  waits += std::pow(1 - h, k) * k * read;
+  row->expected = 1 / (memory + experts / k * waits);
 }
 
 Json ToJson(const Row& row) {
