@@ -134,9 +134,12 @@ void Job::Commit() {
                          session.model_->network().shape().n_vocab};
     }
     session.snapshots_.Cut(session.length_);
-    if (part.n > 1) {
+    // A prompt's end, however short its last piece is.
+    const bool prompt_end = !part.goes_on && (part.n >= kPromptTokens || session.within_);
+    session.within_ = part.goes_on;
+    if (part.n > 1 || prompt_end) {
       session.snapshots_.Keep(session.length_, session.state_.committed(), session.logits_,
-                              /*spaced=*/part.n < kPromptTokens || part.goes_on);
+                              /*spaced=*/!prompt_end);
     }
   }
   parts_.clear();

@@ -170,7 +170,8 @@ class Session {
   std::span<const float> logits_;
   std::unique_ptr<Job> job_;
   bool begun_ = false;
-  bool draft_ = false;  // what is begun is a draft
+  bool draft_ = false;   // what is begun is a draft
+  bool within_ = false;  // the last append was a piece of a text that goes on
   std::atomic<bool> cancel_{false};
 };
 

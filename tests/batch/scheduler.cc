@@ -237,6 +237,29 @@ TEST_CASE("a request that begins like one before it reads only the rest") {
   }
 }
 
+TEST_CASE("a hybrid's prompt has a state at its end, however it was cut into passes") {
+  const auto model = OpenTiny("qwen3_5", Format::kQ8, MakeRuntime(1));
+  for (const int64_t rows : {64, 59, 58, 27, 20, 9}) {  // last pieces of 60, 1, 2, 6, 20, 6
+    CAPTURE(rows);
+    SchedulerOptions options;
+    options.cache_bytes = uint64_t{64} << 20;
+    options.session.batch = rows;
+    options.parallel = 2;
+    const auto scheduler = NewScheduler(model, options);
+    Wanted first{Ids(60, 1, model->config().n_vocab), 8, 0};
+    const auto reply = std::make_shared<Reply>(first);
+    REQUIRE(scheduler->Add(first.prompt, 0, reply).ok());
+    Drain(*scheduler);
+    Wanted second = first;
+    for (const int32_t id : Ids(9, 3, model->config().n_vocab)) second.prompt.push_back(id);
+    const auto next = std::make_shared<Reply>(second);
+    REQUIRE(scheduler->Add(second.prompt, 0, next).ok());
+    Drain(*scheduler);
+    CHECK(next->reused == 60);
+    CHECK(next->ids == Solo(model, options.session, second));
+  }
+}
+
 // In passes, not in seconds: while a long prompt is read, a reply gets a token with every pass; and
 // a request of the lowest priority is served though higher ones keep coming.
 TEST_CASE("nobody starves") {
