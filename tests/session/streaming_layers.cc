@@ -78,7 +78,7 @@ TEST_CASE("the layers that stay are the same for every token, and the next one i
   // below that it stays depends on when reads ahead end.
   REQUIRE(info.slots >= 3);
   REQUIRE(info.slots < layers);
-  CHECK(info.evictions < layers * ids.size() * 9 / 10);
+  CHECK(info.evictions < layers * ids.size() - info.slots);
   CHECK(info.prefetched > 0);
 }
 
