@@ -102,14 +102,20 @@ Intervals Rest(const Intervals& a, Normal normal) {
   return Normalize(std::move(out), normal);
 }
 
-bool SameIntegers(const NumberSet& a, const NumberSet& b) {
+// Of integers, whose bounds are never open.
+bool Same(const Intervals& a, const Intervals& b) {
   const auto same = [](const std::optional<Decimal>& x, const std::optional<Decimal>& y) {
     return x.has_value() == y.has_value() && (!x || Decimal::Compare(*x, *y) == 0);
   };
-  return std::equal(a.integers.begin(), a.integers.end(), b.integers.begin(), b.integers.end(),
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
                     [&](const Interval& x, const Interval& y) {
                       return same(x.low, y.low) && same(x.high, y.high);
                     });
+}
+
+// Whether all integers of b are in a.
+bool Holds(const NumberSet& a, const NumberSet& b) {
+  return b.multiple % a.multiple == 0 && Same(Cut(a.integers, b.integers, OfIntegers), b.integers);
 }
 
 }  // namespace
@@ -144,9 +150,9 @@ StatusOr<NumberSet> Union(const NumberSet& a, const NumberSet& b) {
     out.fractions = Normalize(std::move(out.fractions), OfFractions);
     return out;
   }
-  if (SameIntegers(a, b) && (a.multiple % b.multiple == 0 || b.multiple % a.multiple == 0)) {
-    return a.multiple < b.multiple ? a : b;
-  }
+  // One of the two has multiples alone, thus no fractions.
+  if (b.multiple > 1 && Holds(a, b)) return a;
+  if (a.multiple > 1 && Holds(b, a)) return b;
   return UnsupportedError("multipleOf in one of several alternatives of numbers");
 }
 

@@ -45,6 +45,15 @@ TEST_CASE("numbers keep their bounds to the digit") {
         {"-1.5", "-1.50", "-1", "-0.1", "-1.49"}, {"-1.51", "-2", "0", "0.0", "-0.0", "1"});
   Check("{\"type\":\"integer\",\"multipleOf\":7,\"minimum\":10}", {"14", "21", "7000"},
         {"7", "13", "0", "-14"});
+  Check(
+      "{\"anyOf\":[{\"type\":\"integer\",\"maximum\":90},{\"type\":\"integer\",\"multipleOf\":7,"
+      "\"minimum\":1,"
+      "\"maximum\":50}]}",
+      {"-3", "8", "14", "90"}, {"91", "98", "1.5"});
+  Check(
+      "{\"anyOf\":[{\"multipleOf\":6,\"minimum\":0},{\"multipleOf\":3,\"minimum\":-9},{\"type\":"
+      "\"null\"}]}",
+      {"-9", "6", "9", "null"}, {"-12", "4", "1.5"});
   Check("{\"type\":\"integer\",\"exclusiveMinimum\":99}", {"100", "12345678901"}, {"99", "5"});
   Check("{\"enum\":[1,2.5,\"x\",null,[1,{\"a\":2}]]}",
         {"1", "2.5", "2.50", "\"x\"", "null", "[1,{\"a\":2}]"},
