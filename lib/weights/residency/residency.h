@@ -147,6 +147,7 @@ class Residency final : private BlockListener {
   // All below: under mutex_.
   int32_t Pin(size_t layer, uint32_t expert, bool* hit);
   void Unpin(int32_t slot);
+  int32_t TakeFree();  // where there is one
   int32_t TakeSlot(size_t layer, From from);
   int32_t VictimOf(size_t layer, bool hot_too) const;
   void StartRead(int32_t slot, size_t layer, uint32_t expert, bool urgent);

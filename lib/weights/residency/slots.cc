@@ -141,13 +141,14 @@ int32_t Residency::VictimOf(size_t layer, bool hot_too) const {
 
 size_t Residency::MostOf() const { return quota() + std::max<size_t>(quota() / kSpareShare, 1); }
 
+int32_t Residency::TakeFree() {
+  const int32_t id = free_.back();
+  free_.pop_back();
+  return id;
+}
+
 int32_t Residency::TakeSlot(size_t layer, From from) {
-  const auto take = [this] {
-    const int32_t id = free_.back();
-    free_.pop_back();
-    return id;
-  };
-  if (!free_.empty()) return take();
+  if (!free_.empty()) return TakeFree();
   const auto evict = [&](size_t other, bool hot_too) {
     const int32_t victim = VictimOf(other, hot_too);
     if (victim == kNoSlot) return false;
@@ -165,11 +166,11 @@ int32_t Residency::TakeSlot(size_t layer, From from) {
       most = i;
     }
   }
-  if (most != layer && evict(most, true)) return take();
-  if (from == From::kAny && evict(layer, true)) return take();
+  if (most != layer && evict(most, true)) return TakeFree();
+  if (from == From::kAny && evict(layer, true)) return TakeFree();
   if (layers_[layer].held >= MostOf()) return kNoSlot;
   for (size_t i = 1; i < n; ++i) {
-    if (evict((layer + n - i) % n, false)) return take();
+    if (evict((layer + n - i) % n, false)) return TakeFree();
   }
   return kNoSlot;
 }
@@ -212,9 +213,7 @@ void Residency::PrefetchAhead(size_t layer) {
     if (const int32_t id = VictimOf((layer + last) % n, true); id != kNoSlot) Evict(id);
   }
   if (free_.empty()) return;
-  const int32_t id = free_.back();
-  free_.pop_back();
-  StartRead(id, (layer + wanted) % n, 0, false);
+  StartRead(TakeFree(), (layer + wanted) % n, 0, false);
   ++counts_.prefetched;
 }
 
@@ -249,9 +248,7 @@ void Residency::ReadExpected() {
       Evict(victim);
     }
     if (free_.empty()) return;
-    const int32_t id = free_.back();
-    free_.pop_back();
-    StartRead(id, expecting_, expert, false);
+    StartRead(TakeFree(), expecting_, expert, false);
     ++counts_.prefetched;
   }
 }
