@@ -79,7 +79,7 @@ TEST_CASE("so does every reader") {
   const auto want = Rows(resident, ids, 0);
   const uint64_t least = file.Plan(2).least;
   size_t opened = 0;
-  for (const ReaderKind kind : {ReaderKind::kUring, ReaderKind::kPool, ReaderKind::kPageCache}) {
+  for (const ReaderKind kind : kReaders) {
     const ResidencyOptions options = WithBudget(least, kind);
     const auto model = file.TryOpen(&options, 2);
     if (!model.ok()) {  // the system has no such reads
@@ -100,8 +100,7 @@ TEST_CASE("so does every reader") {
 TEST_CASE("and a run in slices, in which nothing is held between them") {
   const StreamedFile file("qwen3_5_moe", Format::kQ4);
   const auto ids = Ids(40, 3, 512);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(ids, {}).ok());
+  const auto whole = file.Resident(ids);
   const ResidencyOptions options = WithBudget(file.Plan(2).least);
   const auto model = file.Open(&options, 2);
   const auto a = NewSession(model, {});
@@ -127,7 +126,7 @@ TEST_CASE("and slots that go and come back between any two items of a token") {
   const auto whole = NewSession(resident, {});
   REQUIRE(whole->Append(ids, {}).ok());
   const ResidencyPlan plan = file.Plan(2);
-  for (const ReaderKind kind : {ReaderKind::kUring, ReaderKind::kPool, ReaderKind::kPageCache}) {
+  for (const ReaderKind kind : kReaders) {
     for (const int32_t threads : {1, 3}) {
       const ResidencyOptions options = WithBudget(plan.dense_bytes + plan.slab_bytes, kind);
       const auto model = file.TryOpen(&options, threads);

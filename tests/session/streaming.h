@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,6 +37,13 @@ class StreamedFile {
     return *model;
   }
 
+  // A session that has read ids with all weights in memory: what streamed ones must equal.
+  std::unique_ptr<Session> Resident(std::span<const int32_t> ids) const {
+    auto session = NewSession(Open(nullptr, 1), {});
+    REQUIRE(session->Append(ids, {}).ok());
+    return session;
+  }
+
   // Of a budget from which no expert has to leave, and of the least with which it runs.
   ResidencyPlan Plan(size_t experts_used) const {
     auto source = OpenForReading(path_);
@@ -50,6 +58,13 @@ class StreamedFile {
   TempFolder folder_;
   std::string path_;
 };
+
+constexpr ReaderKind kReaders[] = {ReaderKind::kUring, ReaderKind::kPool, ReaderKind::kPageCache};
+
+// Of a session whose reader never ends a read: an append of ids can be cancelled once that read was
+// asked for, and a slice ends.
+void CheckCancelOfRead(Session* session, std::span<const int32_t> ids,
+                       const std::atomic<bool>& asked);
 
 // Reads at once, on the caller's thread or, where that would be under the caller's lock, on one of
 // its own; `fault` says what becomes of the n-th block (from 0).

@@ -86,6 +86,23 @@ ReaderFactory Faulty(FaultPlan plan) {
   };
 }
 
+void CheckCancelOfRead(Session* session, std::span<const int32_t> ids,
+                       const std::atomic<bool>& asked) {
+  std::thread canceller([&] {
+    while (!asked.load()) std::this_thread::yield();
+    session->Cancel();
+  });
+  CHECK(session->Append(ids, {}).code() == absl::StatusCode::kCancelled);
+  canceller.join();
+  CHECK(session->length() == 0);
+  // A time slice ends too.
+  REQUIRE(session->Begin(ids, {}).ok());
+  const StatusOr<bool> step = session->Step(20000);
+  REQUIRE(step.ok());
+  CHECK(!*step);
+  session->Abandon();
+}
+
 namespace {
 
 const std::vector<int32_t> kIds = Ids(60, 4, 512);
@@ -99,8 +116,7 @@ ResidencyOptions Least(const StreamedFile& file) {
 
 TEST_CASE("an expert that cannot be read is an error, and the session goes on afterwards") {
   const StreamedFile file("qwen3_moe", Format::kQ8);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(kIds, {}).ok());
+  const auto whole = file.Resident(kIds);
 
   const Fault fault = GENERATE(Fault::kError, Fault::kShort);
   const uint64_t which = GENERATE(0, 3, 9, 20);
@@ -129,8 +145,7 @@ TEST_CASE("an expert that cannot be read is an error, and the session goes on af
 
 TEST_CASE("a prompt fails as one and can be read again") {
   const StreamedFile file("qwen3_5_moe", Format::kQ4);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(kIds, {}).ok());
+  const auto whole = file.Resident(kIds);
   ResidencyOptions options = Least(file);
   options.make_reader =
       Faulty([](uint64_t n) { return n % 8 == 5 ? Fault::kError : Fault::kNone; });
@@ -160,19 +175,7 @@ TEST_CASE("a read that never ends can be cancelled, and closing does not wait fo
     return Fault::kNever;
   });
   const auto session = NewSession(file.Open(&options, 2), {});
-  std::thread canceller([&] {
-    while (!asked.load()) std::this_thread::yield();
-    session->Cancel();
-  });
-  CHECK(session->Append(kIds, {}).code() == absl::StatusCode::kCancelled);
-  canceller.join();
-  CHECK(session->length() == 0);
-  // A time slice ends too.
-  REQUIRE(session->Begin(kIds, {}).ok());
-  const StatusOr<bool> step = session->Step(20000);
-  REQUIRE(step.ok());
-  CHECK(!*step);
-  session->Abandon();
+  CheckCancelOfRead(session.get(), kIds, asked);
 }
 
 TEST_CASE("a file that changes while it is open is an error") {
@@ -204,8 +207,7 @@ TEST_CASE("a file that changes while it is open is an error") {
 
 TEST_CASE("a file that is replaced under its name is the old one to who has it open") {
   const StreamedFile file("qwen3_moe", Format::kQ8);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(kIds, {}).ok());
+  const auto whole = file.Resident(kIds);
   const ResidencyOptions options = Least(file);
   const auto session = NewSession(file.Open(&options, 1), {});
   const std::string other = file.Beside("other.mlb");

@@ -85,10 +85,9 @@ TEST_CASE("the layers that stay are the same for every token, and the next one i
 TEST_CASE("every reader brings layers, and slots may go and come back at any time") {
   const StreamedFile file("qwen3_5", Format::kQ4);
   const auto ids = Ids(12, 3, 512);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(ids, {}).ok());
+  const auto whole = file.Resident(ids);
   const ResidencyPlan plan = file.Plan(0);
-  for (const ReaderKind kind : {ReaderKind::kUring, ReaderKind::kPool, ReaderKind::kPageCache}) {
+  for (const ReaderKind kind : kReaders) {
     const ResidencyOptions options = WithBudget(plan.dense_bytes + plan.slab_bytes, kind);
     const auto model = file.TryOpen(&options, 2);
     if (!model.ok()) continue;
@@ -113,8 +112,7 @@ TEST_CASE("every reader brings layers, and slots may go and come back at any tim
 TEST_CASE("sessions at different layers share two slots") {
   const StreamedFile file("gemma3", Format::kQ8);
   const auto ids = Ids(20, 3, 512);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(ids, {}).ok());
+  const auto whole = file.Resident(ids);
   const ResidencyOptions options = WithBudget(file.Plan(0).least);
   const auto model = file.Open(&options, 2);
   std::atomic<int> equal{0};
@@ -135,8 +133,7 @@ TEST_CASE("sessions at different layers share two slots") {
 TEST_CASE("a layer that cannot be read is named, and the session goes on") {
   const StreamedFile file("gemma3", Format::kQ8);
   const auto ids = Ids(20, 3, 512);
-  const auto whole = NewSession(file.Open(nullptr, 1), {});
-  REQUIRE(whole->Append(ids, {}).ok());
+  const auto whole = file.Resident(ids);
   ResidencyOptions options = WithBudget(file.Plan(0).least);
   options.make_reader =
       // In a row: a read ahead that fails is made again without a word when the layer is wanted.
@@ -168,17 +165,7 @@ TEST_CASE("a layer whose read never ends can be cancelled") {
     return Fault::kNever;
   });
   const auto session = NewSession(file.Open(&options, 2), {});
-  std::thread canceller([&] {
-    while (!asked.load()) std::this_thread::yield();
-    session->Cancel();
-  });
-  CHECK(session->Append(Ids(10, 1, 512), {}).code() == absl::StatusCode::kCancelled);
-  canceller.join();
-  REQUIRE(session->Begin(Ids(10, 1, 512), {}).ok());
-  const StatusOr<bool> step = session->Step(20000);
-  REQUIRE(step.ok());
-  CHECK(!*step);
-  session->Abandon();
+  CheckCancelOfRead(session.get(), Ids(10, 1, 512), asked);
 }
 
 }  // namespace

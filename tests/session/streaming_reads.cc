@@ -127,8 +127,6 @@ struct Case {
   ResidencyPlan plan;
 };
 
-constexpr ReaderKind kReaders[] = {ReaderKind::kUring, ReaderKind::kPool, ReaderKind::kPageCache};
-
 TEST_CASE("reads that bring less than was asked for are continued") {
   const Case c;
   for (const ReaderKind kind : kReaders) {
