@@ -24,7 +24,7 @@ Custom = Callable[[NDArray[np.int32], NDArray[np.float64], NDArray[np.int32]], o
 KV_KINDS = {"f16": 0, "f32": 1, "q8": 2, "k8v4": 3, "k6v6": 4, "k4v4": 5}
 _READER = {"auto": 0, "uring": 1, "pool": 2, "cache": 3}
 _POOL = {"mean": 0, "last": 1, "first": 2}
-_FINISH = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop", 6: "complete"}
+FINISHES = {0: None, 1: "end", 2: "length", 3: "context", 4: "callback", 5: "stop", 6: "complete"}
 
 
 def choose(name: str, value: str, choices: dict[str, int]) -> int:
@@ -33,12 +33,19 @@ def choose(name: str, value: str, choices: dict[str, int]) -> int:
     return choices[value]
 
 
-def finish_name(code: int) -> str | None:
-    return _FINISH[code]
-
-
 def stop_texts(stop: str | Sequence[str]) -> list[str]:
     return [text for text in ([stop] if isinstance(stop, str) else stop) if text]
+
+
+async def next_on_thread(next_token: Callable[[], Token | None]) -> Token | None:
+    """The event loop goes on while a thread waits; who cancels waits for a token or 20 ms."""
+    work = asyncio.get_running_loop().run_in_executor(None, next_token)
+    try:
+        return await asyncio.shield(work)
+    except asyncio.CancelledError:
+        await asyncio.wait([work])
+        work.exception()
+        raise
 
 
 class Plan(NamedTuple):
@@ -375,16 +382,9 @@ class Session:
                         constraint: Constraint | None = None) -> AsyncIterator[Token]:
         """The same for ``async for``: the event loop goes on while a thread computes."""
         self._begin(sampler, max_tokens, stop, end_ids, ignore_end, logprobs, top, draft, constraint)
-        loop = asyncio.get_running_loop()
         try:
             while self._session.generating():
-                work = loop.run_in_executor(None, self._session.next)
-                try:
-                    token = await asyncio.shield(work)
-                except asyncio.CancelledError:
-                    await asyncio.wait([work])  # a token or 20 ms
-                    work.exception()
-                    raise
+                token = await next_on_thread(self._session.next)
                 if token is not None:
                     yield token
         finally:
@@ -395,7 +395,7 @@ class Session:
     def finish(self) -> str | None:
         """How the last generation ended: "end", "length", "context", "stop", "complete" (a
         constraint left nothing to add), or None."""
-        return finish_name(self._session.finish()[0])
+        return FINISHES[self._session.finish()[0]]
 
     def fork(self) -> Session:
         """A second session that has read the same; copies nothing of the cache."""

@@ -1,14 +1,13 @@
 """Scheduler: many requests at once over the module _krafla."""
 from __future__ import annotations
 
-import asyncio
 from collections.abc import AsyncIterator, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
 
 from krafla import _krafla
 from krafla._constraint import Constraint
-from krafla._core import KV_KINDS, Model, Sampler, choose, finish_name, stop_texts
+from krafla._core import FINISHES, KV_KINDS, Model, Sampler, choose, next_on_thread, stop_texts
 from krafla._krafla import Token
 
 
@@ -39,15 +38,8 @@ class Request:
                 yield token
 
     async def __aiter__(self) -> AsyncIterator[Token]:
-        loop = asyncio.get_running_loop()
         while not self._request.ended():
-            work = loop.run_in_executor(None, self._request.next)
-            try:
-                token = await asyncio.shield(work)
-            except asyncio.CancelledError:
-                await asyncio.wait([work])  # 20 ms at most
-                work.exception()
-                raise
+            token = await next_on_thread(self._request.next)
             if token is not None:
                 yield token
 
@@ -62,7 +54,7 @@ class Request:
     @property
     def finish(self) -> str | None:
         """How it ended, as Session.finish; None before."""
-        return finish_name(self._request.finish())
+        return FINISHES[self._request.finish()]
 
     @property
     def prompt_tokens(self) -> int:
