@@ -98,6 +98,9 @@ py::dict Residency(const krafla::Model& model) {
   result["shrinks"] = info.shrinks;
   result["grows"] = info.grows;
   result["errors"] = info.errors;
+  result["whole_layers"] = info.whole_layers != 0;
+  result["expected"] = info.expected;
+  result["expected_right"] = info.expected_right;
   return result;
 }
 
