@@ -4,12 +4,13 @@ Usage: speed.py URL [--tokens N] [--long TOKENS] [--rounds N]. Any server that s
 request's alone (greedy).
 """
 import argparse
-import http.client
 import json
 import statistics
 import threading
 import time
 import urllib.parse
+
+from chat_post import post
 
 parser = argparse.ArgumentParser()
 parser.add_argument("url")
@@ -24,12 +25,9 @@ STORIES = ["a lighthouse", "a clockmaker", "two rivers", "the last train", "a re
 
 def ask(content, max_tokens, stream=True):
     """Text, tokens, seconds to the first token, seconds in all."""
-    connection = http.client.HTTPConnection(URL.hostname, URL.port, timeout=600)
     body = {"messages": [{"role": "user", "content": content}], "max_tokens": max_tokens, "temperature": 0, "stream": stream}
     begin = time.perf_counter()
-    connection.request("POST", "/v1/chat/completions", json.dumps(body), {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    assert answer.status == 200, answer.read()
+    answer = post(URL, body)
     if not stream:
         reply = json.loads(answer.read())
         return reply["choices"][0]["message"]["content"], reply["usage"]["completion_tokens"], 0, time.perf_counter() - begin

@@ -4,10 +4,11 @@ Usage: turns.py URL [--words N] [--turns N]. A chat grows to some 3,000 tokens; 
 edited, its reply is asked for again, and its first message is edited (nothing but the template's beginning is then as before).
 """
 import argparse
-import http.client
 import json
 import time
 import urllib.parse
+
+from chat_post import post
 
 parser = argparse.ArgumentParser()
 parser.add_argument("url")
@@ -20,12 +21,9 @@ WORDS = "The harbour was quiet that morning and the boats lay still beside the l
 
 def ask(messages, stream, max_tokens=16):
     """The reply's text, its usage, timings, and milliseconds to the first token (streamed) or to the end."""
-    connection = http.client.HTTPConnection(URL.hostname, URL.port, timeout=600)
     body = {"messages": messages, "max_tokens": max_tokens, "temperature": 0, "stream": stream, "stream_options": {"include_usage": True}}
     begin = time.perf_counter()
-    connection.request("POST", "/v1/chat/completions", json.dumps(body), {"Content-Type": "application/json"})
-    answer = connection.getresponse()
-    assert answer.status == 200, answer.read()
+    answer = post(URL, body)
     if not stream:
         reply = json.loads(answer.read())
         return reply["choices"][0]["message"]["content"], reply["usage"], reply["timings"], 1000 * (time.perf_counter() - begin)
