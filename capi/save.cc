@@ -1,12 +1,9 @@
 // krafla_session_save* and krafla_session_restore*: lib/session over the caller's buffer or a file.
-#include <algorithm>
 #include <cstring>
-#include <vector>
 
 #include "capi/guard.h"
 #include "capi/handles.h"
 #include "capi/structs.h"
-#include "lib/file/output_file.h"
 #include "lib/file/source.h"
 
 using namespace krafla;  // NOLINT: the definitions below are the global C functions
@@ -26,35 +23,6 @@ class BufferSink final : public ByteSink {
 
  private:
   std::byte* at_;
-};
-
-// Small writes are gathered: a state writes its last page row by row.
-class FileSink final : public ByteSink {
- public:
-  explicit FileSink(const OutputFile& file) : file_(file) { pending_.reserve(kRoom); }
-  Status Write(const void* data, size_t n) override {
-    if (pending_.size() + n > kRoom) KRAFLA_RETURN_IF_ERROR(Flush());
-    if (n > kRoom) return WriteThrough(data, n);
-    const auto* bytes = static_cast<const std::byte*>(data);
-    pending_.insert(pending_.end(), bytes, bytes + n);
-    return OkStatus();
-  }
-  Status Flush() {
-    KRAFLA_RETURN_IF_ERROR(WriteThrough(pending_.data(), pending_.size()));
-    pending_.clear();
-    return OkStatus();
-  }
-
- private:
-  static constexpr size_t kRoom = 1 << 18;
-  Status WriteThrough(const void* data, size_t n) {
-    KRAFLA_RETURN_IF_ERROR(file_.WriteAt(offset_, data, n));
-    offset_ += n;
-    return OkStatus();
-  }
-  const OutputFile& file_;
-  uint64_t offset_ = 0;
-  std::vector<std::byte> pending_;
 };
 
 StatusOr<bool> WantsCache(const krafla_save_options* options) {
@@ -109,11 +77,7 @@ int32_t krafla_session_save_path(const krafla_session* session, const char* path
     KRAFLA_ASSIGN_OR_RETURN(const bool cache, WantsCache(options));
     SessionUse use(session);
     KRAFLA_RETURN_IF_ERROR(use.status());
-    KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(name));
-    FileSink sink(*file);
-    KRAFLA_RETURN_IF_ERROR(session->session->Save(cache, sink));
-    KRAFLA_RETURN_IF_ERROR(sink.Flush());
-    return file->Commit();
+    return session->session->SaveAs(name, cache);
   });
 }
 

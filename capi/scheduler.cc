@@ -20,6 +20,7 @@ using capi::Guard;
 namespace {
 
 constexpr uint64_t kDefaultCache = uint64_t{256} << 20;
+constexpr uint64_t kDefaultFolder = uint64_t{4} << 30;
 constexpr int64_t kSliceUs = 20000;  // of the own thread, which then looks whether it is to stop
 
 class RequestTask final : public Task {
@@ -162,6 +163,11 @@ int32_t krafla_scheduler_create(krafla_scheduler** out, const krafla_model* mode
     inner.queue = given.queue;
     const bool set = given.has_cache_bytes != 0 || given.cache_bytes != 0;
     inner.cache_bytes = set ? given.cache_bytes : kDefaultCache;
+    if (given.folder != nullptr) {
+      KRAFLA_ASSIGN_OR_RETURN(inner.folder,
+                              capi::ReadString(given.folder, given.folder_length, "folder"));
+      inner.folder_bytes = given.folder_bytes != 0 ? given.folder_bytes : kDefaultFolder;
+    }
     auto made = std::make_unique<krafla_scheduler>();
     made->shared = model->shared;
     KRAFLA_ASSIGN_OR_RETURN(made->scheduler, Scheduler::Create(model->shared->model, inner));
@@ -189,6 +195,8 @@ int32_t krafla_scheduler_get_info(const krafla_scheduler* scheduler, krafla_sche
     filled.reply_tokens = inner.reply_tokens;
     filled.cache_bytes = inner.cache_bytes;
     filled.cached = inner.cached;
+    filled.folder_bytes = inner.folder_bytes;
+    filled.in_folder = inner.in_folder;
     capi::WriteInfo(filled, info);
     return OkStatus();
   });

@@ -55,9 +55,16 @@ typedef struct krafla_scheduler_options {
   uint64_t cache_bytes;
   int32_t has_cache_bytes; /* non-zero: cache_bytes holds, 0 included: nothing is kept */
   int32_t unused;
+  /* A folder (made where there is none) for the texts that these bytes have no room for, and for
+   * all when the scheduler is freed: the next one goes on with them. It holds what was said, in
+   * files for their owner alone; of one scheduler at a time. Files of other models there are left
+   * alone. A file that is damaged or gone is a text that is read anew. Also KRAFLA_E_IO. */
+  const char *folder; /* not terminated; NULL: none */
+  size_t folder_length;
+  uint64_t folder_bytes; /* of this model's files; 0: 4 GiB */
 } krafla_scheduler_options;
 #define KRAFLA_SCHEDULER_OPTIONS_INIT \
-  { sizeof(krafla_scheduler_options), 0, 0, 0, 0, 0, 0, 0, 0, 0 }
+  { sizeof(krafla_scheduler_options), 0, 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0 }
 
 typedef struct krafla_request_options {
   size_t struct_size;
@@ -77,6 +84,8 @@ typedef struct krafla_scheduler_info {
   int64_t reply_tokens;
   uint64_t cache_bytes; /* of texts that are kept */
   int64_t cached;       /* their number */
+  uint64_t folder_bytes;
+  int64_t in_folder; /* texts */
 } krafla_scheduler_info;
 
 typedef struct krafla_request_info {

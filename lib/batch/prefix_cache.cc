@@ -25,32 +25,49 @@ PrefixCache::Found PrefixCache::Find(std::span<const int32_t> ids) {
   return found;
 }
 
-void PrefixCache::Erase(size_t i) {
+size_t PrefixCache::Oldest() const {
+  const auto oldest =
+      std::min_element(entries_.begin(), entries_.end(),
+                       [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  return static_cast<size_t>(oldest - entries_.begin());
+}
+
+std::shared_ptr<Session> PrefixCache::Take(size_t i) {
+  std::shared_ptr<Session> session = std::move(entries_[i].session);
   bytes_ -= entries_[i].bytes;
   entries_.erase(entries_.begin() + static_cast<ptrdiff_t>(i));
+  return session;
 }
 
 void PrefixCache::Keep(std::shared_ptr<Session> session) {
+  if (session->length() == 0) return;
   const uint64_t bytes = session->held_bytes();
-  if (bytes > budget_ || session->length() == 0) return;
+  if (bytes > budget_) {
+    if (evicted_) evicted_(std::move(session));
+    return;
+  }
   entries_.reserve(entries_.size() + 1);
   const std::span<const int32_t> ids = session->ids();
   for (size_t i = entries_.size(); i-- > 0;) {
     const std::span<const int32_t> other = entries_[i].session->ids();
-    if (CommonPrefix(other, ids) == other.size()) Erase(i);
+    if (CommonPrefix(other, ids) == other.size()) Take(i);
   }
-  while (bytes_ + bytes > budget_) EvictOne();
+  while (bytes_ + bytes > budget_) {
+    std::shared_ptr<Session> oldest = Take(Oldest());
+    if (evicted_) evicted_(std::move(oldest));
+  }
   entries_.push_back({std::move(session), bytes, ++clock_});
   bytes_ += bytes;
 }
 
-bool PrefixCache::EvictOne() {
+bool PrefixCache::DropOne() {
   if (entries_.empty()) return false;
-  const auto oldest =
-      std::min_element(entries_.begin(), entries_.end(),
-                       [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  Erase(static_cast<size_t>(oldest - entries_.begin()));
+  Take(Oldest());
   return true;
+}
+
+void PrefixCache::Clear(const Evicted& each) {
+  while (!entries_.empty()) each(Take(Oldest()));
 }
 
 }  // namespace krafla

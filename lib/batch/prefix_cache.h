@@ -6,8 +6,10 @@
 #define KRAFLA_LIB_BATCH_PREFIX_CACHE_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "lib/session/session.h"
@@ -18,7 +20,9 @@ size_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b);
 
 class PrefixCache {
  public:
-  explicit PrefixCache(uint64_t budget) : budget_(budget) {}
+  // evicted (may be empty): given those that the budget has no room for.
+  using Evicted = std::function<void(std::shared_ptr<Session>)>;
+  PrefixCache(uint64_t budget, Evicted evicted) : budget_(budget), evicted_(std::move(evicted)) {}
 
   // The session with the longest common beginning, and its length; null where none has any.
   struct Found {
@@ -28,7 +32,8 @@ class PrefixCache {
   Found Find(std::span<const int32_t> ids);
   // Those whose text is a beginning of this one's go: it serves for them too.
   void Keep(std::shared_ptr<Session> session);
-  bool EvictOne();  // false: there is none
+  bool DropOne();                   // where memory is needed; false: there is none
+  void Clear(const Evicted& each);  // given all of them, oldest first
 
   uint64_t bytes() const { return bytes_; }
   size_t size() const { return entries_.size(); }
@@ -39,9 +44,11 @@ class PrefixCache {
     uint64_t bytes = 0;
     uint64_t used = 0;
   };
-  void Erase(size_t i);
+  size_t Oldest() const;
+  std::shared_ptr<Session> Take(size_t i);
 
   uint64_t budget_;
+  Evicted evicted_;
   uint64_t bytes_ = 0;
   uint64_t clock_ = 0;
   std::vector<Entry> entries_;

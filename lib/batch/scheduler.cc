@@ -51,7 +51,18 @@ StatusOr<std::unique_ptr<Scheduler>> Scheduler::Create(std::shared_ptr<const Mod
                          options.parallel);
   }
   options.session.batch = rows;
-  made->cache_ = std::make_unique<PrefixCache>(options.cache_bytes);
+  PrefixCache::Evicted evicted;
+  if (!options.folder.empty()) {
+    if (options.cache_bytes == 0) {
+      return ArgumentError("scheduler: a folder for texts, but no bytes of memory for them");
+    }
+    KRAFLA_ASSIGN_OR_RETURN(made->saved_,
+                            SavedTexts::Open(options.folder, options.folder_bytes, made->root_));
+    evicted = [saved = made->saved_.get()](std::shared_ptr<Session> session) {
+      saved->Save(std::move(session), /*wait=*/false);
+    };
+  }
+  made->cache_ = std::make_unique<PrefixCache>(options.cache_bytes, std::move(evicted));
   return made;
 }
 
@@ -60,6 +71,15 @@ Scheduler::~Scheduler() {
   const Status cancelled(absl::StatusCode::kCancelled, "");  // needs no memory
   for (std::vector<RequestPtr>* list : {&running_, &waiting_, &inbox_}) {
     for (const RequestPtr& request : *list) End(*request, cancelled);
+  }
+  if (saved_ == nullptr) return;
+  RemoveEnded();
+  try {
+    cache_->Clear([this](std::shared_ptr<Session> session) {
+      saved_->Save(std::move(session), /*wait=*/true);
+    });
+  } catch (const std::bad_alloc&) {
+    // Then the rest is not kept.
   }
 }
 
@@ -174,7 +194,7 @@ void Scheduler::Admit() {
     RequestPtr request = std::move(*first);
     waiting_.erase(first);
     Status opened = Shielded([&] { return Open(*request); });
-    while (!opened.ok() && cache_->EvictOne()) opened = Shielded([&] { return Open(*request); });
+    while (!opened.ok() && cache_->DropOne()) opened = Shielded([&] { return Open(*request); });
     if (!opened.ok()) {
       End(*request, opened);
     } else {
@@ -183,8 +203,8 @@ void Scheduler::Admit() {
   }
 }
 
-// Its session: a branch of the one that shares most of the text, of those that are kept and those
-// that run.
+// Its session: a branch of the one that shares most of the text, of those that are kept, those that
+// run and those in the folder.
 Status Scheduler::Open(Request& request) {
   const std::span<const int32_t> ids = request.ids;
   const std::span<const int32_t> most = ids.first(ids.size() - 1);  // one is read for its logits
@@ -193,9 +213,13 @@ Status Scheduler::Open(Request& request) {
     const size_t common = CommonPrefix(other->session->ids(), most);
     if (common > found.common) found = {other->session.get(), common};
   }
+  std::shared_ptr<Session> loaded;
+  if (saved_ != nullptr) loaded = saved_->Load(most, found.common);
+  if (loaded != nullptr) found = {loaded.get(), CommonPrefix(loaded->ids(), most)};
   if (options_.cache_bytes == 0 || found.session == nullptr) found = {root_.get(), 0};
   KRAFLA_ASSIGN_OR_RETURN(request.session,
                           found.session->Branch(static_cast<int64_t>(found.common)));
+  if (loaded != nullptr) cache_->Keep(std::move(loaded));
   counts_.reused_tokens += request.session->length();
   request.task->Began(request.session);
   return OkStatus();
@@ -203,7 +227,7 @@ Status Scheduler::Open(Request& request) {
 
 Status Scheduler::AddRows(Request& request, std::span<const int32_t> ids, bool goes_on) {
   Status added = Shielded([&] { return job_.AddAppend(*request.session, ids, goes_on); });
-  while (!added.ok() && cache_->EvictOne()) {
+  while (!added.ok() && cache_->DropOne()) {
     added = Shielded([&] { return job_.AddAppend(*request.session, ids, goes_on); });
   }
   return added;
@@ -345,6 +369,10 @@ void Scheduler::Publish() {
   counts_.passes = passes_;
   counts_.cache_bytes = cache_->bytes();
   counts_.cached = static_cast<int64_t>(cache_->size());
+  if (saved_ != nullptr) {
+    counts_.folder_bytes = saved_->bytes();
+    counts_.in_folder = static_cast<int64_t>(saved_->size());
+  }
   std::lock_guard lock(mutex_);
   info_ = counts_;
   n_running_ = static_cast<int64_t>(running_.size());

@@ -13,10 +13,12 @@
 #include <memory>
 #include <mutex>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "lib/base/status.h"
 #include "lib/batch/prefix_cache.h"
+#include "lib/batch/saved_texts.h"
 #include "lib/session/job.h"
 #include "lib/session/session.h"
 
@@ -49,6 +51,8 @@ struct SchedulerOptions {
   int64_t parallel = 0;      // requests that run; 0: 8
   int64_t queue = 0;         // and that wait; 0: 1024
   uint64_t cache_bytes = 0;  // of ended texts; 0: none
+  std::string folder;        // for texts beyond these (saved_texts.h); empty: none
+  uint64_t folder_bytes = 0;
 };
 
 struct SchedulerInfo {
@@ -60,6 +64,8 @@ struct SchedulerInfo {
   int64_t reply_tokens = 0;
   uint64_t cache_bytes = 0;
   int64_t cached = 0;  // texts
+  uint64_t folder_bytes = 0;
+  int64_t in_folder = 0;  // texts
 };
 
 class Scheduler {
@@ -116,6 +122,7 @@ class Scheduler {
 
   SchedulerOptions options_;
   std::shared_ptr<Session> root_;
+  std::unique_ptr<SavedTexts> saved_;  // null: no folder
   std::unique_ptr<PrefixCache> cache_;
   std::vector<RequestPtr> waiting_;
   std::vector<RequestPtr> running_;

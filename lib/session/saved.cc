@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "include/krafla/version.h"
+#include "lib/file/output_file.h"
 #include "lib/session/job.h"
 #include "lib/session/session.h"
 
@@ -48,7 +49,46 @@ Status CheckHeader(const SavedHeader& header, const FileSource& in) {
   return OkStatus();
 }
 
+// Small writes are gathered: a state writes its last page row by row.
+class FileSink final : public ByteSink {
+ public:
+  explicit FileSink(const OutputFile& file) : file_(file) { pending_.reserve(kRoom); }
+  Status Write(const void* data, size_t n) override {
+    if (pending_.size() + n > kRoom) KRAFLA_RETURN_IF_ERROR(Flush());
+    if (n > kRoom) return WriteThrough(data, n);
+    const auto* bytes = static_cast<const std::byte*>(data);
+    pending_.insert(pending_.end(), bytes, bytes + n);
+    return OkStatus();
+  }
+  Status Flush() {
+    KRAFLA_RETURN_IF_ERROR(WriteThrough(pending_.data(), pending_.size()));
+    pending_.clear();
+    return OkStatus();
+  }
+
+ private:
+  static constexpr size_t kRoom = 1 << 18;
+  Status WriteThrough(const void* data, size_t n) {
+    KRAFLA_RETURN_IF_ERROR(file_.WriteAt(offset_, data, n));
+    offset_ += n;
+    return OkStatus();
+  }
+  const OutputFile& file_;
+  uint64_t offset_ = 0;
+  std::vector<std::byte> pending_;
+};
+
 }  // namespace
+
+Status ReadSavedHeader(SavedReader& in, SavedHeader* header) {
+  const FileSource& source = in.source();
+  if (source.size() < sizeof(*header) + sizeof(uint64_t)) {
+    return FileError("{}: got {} bytes, want at least {}: not a saved session", source.name(),
+                     source.size(), sizeof(*header) + sizeof(uint64_t));
+  }
+  KRAFLA_RETURN_IF_ERROR(in.Read(header, sizeof(*header)));
+  return CheckHeader(*header, source);
+}
 
 Status SavedReader::Finish() {
   uint64_t wanted = 0;
@@ -98,17 +138,20 @@ Status Session::Save(bool cache, ByteSink& out) const {
   return writer.Finish();
 }
 
+Status Session::SaveAs(std::string_view path, bool cache) const {
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  FileSink sink(*file);
+  KRAFLA_RETURN_IF_ERROR(Save(cache, sink));
+  KRAFLA_RETURN_IF_ERROR(sink.Flush());
+  return file->Commit();
+}
+
 Status Session::Restore(const FileSource& in, bool replay, const AppendOptions& options,
                         CutReport* report) {
   KRAFLA_RETURN_IF_ERROR(CheckIdle());
-  SavedHeader header;
-  if (in.size() < sizeof(header) + sizeof(uint64_t)) {
-    return FileError("{}: got {} bytes, want at least {}: not a saved session", in.name(),
-                     in.size(), sizeof(header) + sizeof(uint64_t));
-  }
   SavedReader reader(in);
-  KRAFLA_RETURN_IF_ERROR(reader.Read(&header, sizeof(header)));
-  KRAFLA_RETURN_IF_ERROR(CheckHeader(header, in));
+  SavedHeader header;
+  KRAFLA_RETURN_IF_ERROR(ReadSavedHeader(reader, &header));
   if (header.model_hash != model_->file().content_hash()) {
     return FileError("{}: saved with another model: hash {:016x}, this model has {:016x}",
                      in.name(), header.model_hash, model_->file().content_hash());

@@ -70,6 +70,10 @@ class SavedReader final : public ByteSource {
   Checksum checksum_;
 };
 
+// The first thing to read: what the bytes say of themselves, compared with their number. FileError,
+// UnsupportedError.
+Status ReadSavedHeader(SavedReader& in, SavedHeader* header);
+
 }  // namespace krafla
 
 #endif  // KRAFLA_LIB_SESSION_SAVED_H_

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/status.h"
@@ -107,6 +108,7 @@ class Session {
   // and logits, so that nothing has to be read again.
   uint64_t saved_bytes(bool cache) const;
   Status Save(bool cache, ByteSink& out) const;
+  Status SaveAs(std::string_view path, bool cache) const;  // a file that appears when it is whole
   // Becomes the session that was saved. With a cache of another kind: UnsupportedError; of another
   // model or damaged: FileError; then nothing has changed. replay: a cache and the number of the
   // arithmetic are passed over and the ids are read again, as by Edit.
@@ -123,6 +125,8 @@ class Session {
   std::span<const int32_t> ids() const { return {ids_.data(), static_cast<size_t>(length_)}; }
   int64_t length() const { return length_; }
   int64_t context() const { return options_.context; }
+  KvType kv() const { return options_.kv; }
+  bool recurrent() const { return state_.recurrent_bytes() > 0; }
   // Logits after the last id; empty before the first append, after kNone and after a cut that did
   // not keep them (the next Append brings new ones; Truncate to a length > 0 recomputes its last
   // row).

@@ -6,6 +6,7 @@ MODEL: a small .mlb with a tokenizer and a template (tests/data/models/tiny-chat
 import asyncio
 import gc
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -258,6 +259,13 @@ class Basics(unittest.TestCase):
                 scheduler.add(TEXT, krafla.Sampler(custom=lambda ids, values, history: None))
         with self.assertRaises(krafla.Cancelled):
             waiting[-2].text()
+        with tempfile.TemporaryDirectory() as folder:
+            texts = pathlib.Path(folder) / "texts"
+            for reused in (False, True):
+                with krafla.Scheduler(self.model, context=256, folder=texts) as scheduler:
+                    request = scheduler.add(prompts[0], krafla.Sampler(0, temperature=1), max_tokens=20, ignore_end=True)
+                    self.assertEqual([t.id for t in request], [t[0] for t in alone[0]])
+                    self.assertEqual(request.reused > 0, reused)
         with self.assertRaises(krafla.StateError):
             scheduler.add(TEXT)
 

@@ -1,4 +1,5 @@
 """/v1/chat/completions: plain, streamed, stops, log-probabilities, choices, usage."""
+import tempfile
 import unittest
 
 from serving import Server, call, in_parallel, model
@@ -138,6 +139,22 @@ class Chat(unittest.TestCase):
             cold.ready()
             for messages, choices in zip((edited, edited, turns), warm):
                 self.assertEqual(cold.post(PATH, {**ASK, "messages": messages}).json["choices"], choices)
+
+    def test_texts_outlive_the_server_in_a_folder(self):
+        turns = [{"role": "user", "content": "and God said " * 20}]
+        with tempfile.TemporaryDirectory() as folder:
+            with Server("--cache-dir", folder) as before:
+                before.ready()
+                reply = before.chat(turns, max_tokens=20).json
+                self.assertEqual(before.stop(), 0)
+            turns += [reply["choices"][0]["message"], {"role": "user", "content": "go on"}]
+            with Server("--cache-dir", folder) as after:
+                after.ready()
+                next_reply = after.post(PATH, {**ASK, "messages": turns}).json
+                self.assertRegex(after.request("GET", "/metrics").body.decode(), r"krafla_cache_dir_bytes\{[^}]*\} [1-9]")
+        cached = next_reply["usage"]["prompt_tokens_details"]["cached_tokens"]
+        self.assertGreaterEqual(cached, reply["usage"]["prompt_tokens"] - 1)
+        self.assertEqual(self.ask(messages=turns)["choices"], next_reply["choices"])
 
     def test_hybrids_go_on_where_a_text_was(self):
         """Recurrent states cannot be cut: there are those of the ends of prompts and replies."""

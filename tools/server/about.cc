@@ -140,6 +140,8 @@ void ShowMetrics(const Call& call) {
        [](const auto& i) { return double(i.cache_bytes); }},
       {"cached_texts", "gauge", "Texts that are kept",
        [](const auto& i) { return double(i.cached); }},
+      {"cache_dir_bytes", "gauge", "Size of the texts in --cache-dir",
+       [](const auto& i) { return double(i.folder_bytes); }},
   };
   for (const Row& row : kRows) {
     text +=

@@ -61,6 +61,12 @@ ExitCode ParseArgs(int argc, char** argv, ServerArgs* args, bool* finished) {
              "(default: 64 or twice --parallel)");
   AddInteger(app, "--cache-mib", &args->cache_mib, 0, 1 << 24,
              "Memory for texts that later requests may begin with (default 256; 0: none)");
+  app.add_option("--cache-dir", args->cache_dir,
+                 "Folder for texts beyond these, and for all at the end: the next start goes on "
+                 "with them. It holds what was said")
+      ->type_name("DIR");
+  AddInteger(app, "--cache-dir-mib", &args->cache_dir_mib, 1, 1 << 30,
+             "Size of each model's texts there (default 4096)");
   AddKv(app, &args->model, "f16");
   AddLoad(app, &args->model);
   AddStream(app, &args->model.stream);
@@ -84,6 +90,9 @@ ExitCode ParseArgs(int argc, char** argv, ServerArgs* args, bool* finished) {
                "Print a line for each request: method, path, status, time; no prompts");
   app.footer(kFooter);
   if (ExitCode e = Parse(app, argc, argv, finished); *finished) return e;
+  if (!args->cache_dir.empty() && args->cache_mib == 0) {
+    return Fail(kExitArguments, "--cache-dir: got --cache-mib 0 beside it, want memory for texts");
+  }
   if (!args->key_file.empty()) {
     if (ExitCode e = ReadKeys(args->key_file, &args->access.keys)) return e;
   }
@@ -120,6 +129,11 @@ ExitCode ModelsOf(const ServerArgs& args, std::vector<ModelSettings>* models) {
     settings.scheduler.queue = args.queue;
     settings.scheduler.cache_bytes = static_cast<uint64_t>(args.cache_mib) << 20;
     settings.scheduler.has_cache_bytes = 1;
+    if (!args.cache_dir.empty()) {
+      settings.scheduler.folder = args.cache_dir.data();
+      settings.scheduler.folder_length = args.cache_dir.size();
+      settings.scheduler.folder_bytes = static_cast<uint64_t>(args.cache_dir_mib) << 20;
+    }
     settings.load = args.model.load == "map"    ? KRAFLA_LOAD_MAP
                     : args.model.load == "read" ? KRAFLA_LOAD_READ
                                                 : KRAFLA_LOAD_AUTO;

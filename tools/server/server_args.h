@@ -23,6 +23,8 @@ struct ServerArgs {
   int64_t queue = 64;
   int64_t rows = 0;
   int64_t cache_mib = 256;
+  std::string cache_dir;
+  int64_t cache_dir_mib = 4096;
   int64_t max_connections = 256;
   int64_t max_body_mib = 16;
   int64_t drain_seconds = 30;
@@ -33,7 +35,8 @@ struct ServerArgs {
 
 // *finished: there is nothing more to do.
 tools::ExitCode ParseArgs(int argc, char** argv, ServerArgs* args, bool* finished);
-// The settings of each model; its name is the file's without .mlb where none is given.
+// The settings of each model, which point into args; its name is the file's without .mlb where none
+// is given.
 tools::ExitCode ModelsOf(const ServerArgs& args, std::vector<ModelSettings>* models);
 HttpLimits LimitsOf(const ServerArgs& args);
 

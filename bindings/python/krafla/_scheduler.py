@@ -1,6 +1,7 @@
 """Scheduler: many requests at once over the module _krafla."""
 from __future__ import annotations
 
+import os
 from collections.abc import AsyncIterator, Iterator, Sequence
 from types import TracebackType
 from typing import NamedTuple
@@ -22,6 +23,8 @@ class SchedulerInfo(NamedTuple):
     reply_tokens: int
     cache_bytes: int
     cached: int
+    folder_bytes: int
+    in_folder: int
 
 
 class Request:
@@ -80,14 +83,18 @@ class Scheduler:
 
     context: positions of a request; parallel: requests at work, the others wait (at most queue of them); rows:
     positions of a pass; cache_bytes: for texts of requests that have ended, of which later ones that begin alike
-    read only what is new. 0 and None: the library's defaults. Raises BudgetError, ArgumentError.
+    read only what is new; folder: for those texts that these bytes have no room for, and for all at the end, so
+    that the next scheduler goes on with them (folder_bytes of this model's). 0 and None: the library's defaults,
+    no folder. Raises BudgetError, ArgumentError, FileAccessError.
     """
 
     def __init__(self, model: Model, *, context: int = 0, kv: str = "f16", parallel: int = 0,
-                 rows: int = 0, queue: int = 0, cache_bytes: int | None = None) -> None:
+                 rows: int = 0, queue: int = 0, cache_bytes: int | None = None,
+                 folder: str | os.PathLike[str] | None = None, folder_bytes: int = 0) -> None:
         self._model = model
         self._scheduler = _krafla.Scheduler(model._model, context, choose("kv", kv, KV_KINDS), rows, parallel,
-                                            queue, cache_bytes)
+                                            queue, cache_bytes, None if folder is None else os.fspath(folder),
+                                            folder_bytes)
 
     def add(self, prompt: str | Sequence[int], sampler: Sampler | None = None, *, max_tokens: int = 0,
             stop: str | Sequence[str] = (), end_ids: Sequence[int] = (), ignore_end: bool = False,

@@ -56,7 +56,8 @@ class PyRequest {
 class PyScheduler {
  public:
   PyScheduler(std::shared_ptr<krafla::Model> model, int64_t context, int32_t kv, int64_t rows,
-              int64_t parallel, int64_t queue, std::optional<uint64_t> cache_bytes)
+              int64_t parallel, int64_t queue, std::optional<uint64_t> cache_bytes,
+              const std::optional<std::string>& folder, uint64_t folder_bytes)
       : model_(std::move(model)) {
     krafla_scheduler_options options = KRAFLA_SCHEDULER_OPTIONS_INIT;
     options.context = context;
@@ -67,6 +68,11 @@ class PyScheduler {
     options.own_thread = 1;
     options.has_cache_bytes = cache_bytes ? 1 : 0;
     options.cache_bytes = cache_bytes.value_or(0);
+    if (folder) {
+      options.folder = folder->data();
+      options.folder_length = folder->size();
+      options.folder_bytes = folder_bytes;
+    }
     const py::gil_scoped_release release;
     scheduler_.emplace(*model_, options);
   }
@@ -85,7 +91,8 @@ class PyScheduler {
   py::tuple Info() {
     const krafla_scheduler_info info = get().info();
     return py::make_tuple(info.running, info.waiting, info.passes, info.prompt_tokens,
-                          info.reused_tokens, info.reply_tokens, info.cache_bytes, info.cached);
+                          info.reused_tokens, info.reply_tokens, info.cache_bytes, info.cached,
+                          info.folder_bytes, info.in_folder);
   }
   void Close() {
     const py::gil_scoped_release release;  // its thread ends
@@ -113,7 +120,7 @@ void BindScheduler(py::module_& module) {
       .def("info", &PyRequest::Info);
   py::class_<PyScheduler>(module, "Scheduler")
       .def(py::init<std::shared_ptr<krafla::Model>, int64_t, int32_t, int64_t, int64_t, int64_t,
-                    std::optional<uint64_t>>())
+                    std::optional<uint64_t>, std::optional<std::string>, uint64_t>())
       .def("add", &PyScheduler::Add)
       .def("info", &PyScheduler::Info)
       .def("close", &PyScheduler::Close);
