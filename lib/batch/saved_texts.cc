@@ -163,6 +163,12 @@ void SavedTexts::Collect(bool wait) {
   entries_.push_back(std::move(written_));
 }
 
+bool SavedTexts::FinishWriting() {
+  if (session_ == nullptr) return false;
+  Collect(/*wait=*/true);
+  return true;
+}
+
 void SavedTexts::Save(std::shared_ptr<Session> session, bool wait) {
   Collect(wait);
   if (session_ != nullptr) return;

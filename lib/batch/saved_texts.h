@@ -35,6 +35,8 @@ class SavedTexts {
   std::shared_ptr<Session> Load(std::span<const int32_t> ids, size_t than);
   // wait: for the one that is being written before and for this one.
   void Save(std::shared_ptr<Session> session, bool wait);
+  // Waits for the one that is being written and lets it go; false: there was none.
+  bool FinishWriting();
 
   uint64_t bytes() const { return bytes_; }
   size_t size() const { return entries_.size(); }

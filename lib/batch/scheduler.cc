@@ -194,7 +194,7 @@ void Scheduler::Admit() {
     RequestPtr request = std::move(*first);
     waiting_.erase(first);
     Status opened = Shielded([&] { return Open(*request); });
-    while (!opened.ok() && cache_->DropOne()) opened = Shielded([&] { return Open(*request); });
+    while (!opened.ok() && FreeOne()) opened = Shielded([&] { return Open(*request); });
     if (!opened.ok()) {
       End(*request, opened);
     } else {
@@ -225,9 +225,14 @@ Status Scheduler::Open(Request& request) {
   return OkStatus();
 }
 
+// Where memory is needed: a text that is kept goes. False: there is none.
+bool Scheduler::FreeOne() {
+  return cache_->DropOne() || (saved_ != nullptr && saved_->FinishWriting());
+}
+
 Status Scheduler::AddRows(Request& request, std::span<const int32_t> ids, bool goes_on) {
   Status added = Shielded([&] { return job_.AddAppend(*request.session, ids, goes_on); });
-  while (!added.ok() && cache_->DropOne()) {
+  while (!added.ok() && FreeOne()) {
     added = Shielded([&] { return job_.AddAppend(*request.session, ids, goes_on); });
   }
   return added;

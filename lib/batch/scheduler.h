@@ -112,6 +112,7 @@ class Scheduler {
   bool PlanReply(Request& request, int64_t most);
   static void ShareRows(std::span<Request* const> prompts, int64_t room);
   bool PlanPrompt(Request& request);
+  bool FreeOne();
   Status AddRows(Request& request, std::span<const int32_t> ids, bool goes_on);
   void FinishPass();
   void FinishRows(Request& request);
