@@ -188,10 +188,13 @@ StatusOr<ChatCalls> CallsOf(krafla_chat* chat, std::string_view tool) {
   Busy busy(chat->busy);
   KRAFLA_RETURN_IF_ERROR(busy.status());
   ChatCalls calls;
+  KRAFLA_ASSIGN_OR_RETURN(calls.tools, chat->conversation.Tools(tool));
   KRAFLA_ASSIGN_OR_RETURN(calls.schema, chat->conversation.CallSchema(tool));
   const chat::ReplyFormat& format = chat->conversation.format();
   calls.form = format.form;
-  if (format.thinks) {
+  if (format.form == chat::CallForm::kHarmony) {
+    calls.may_think = true;
+  } else if (format.thinks) {
     KRAFLA_ASSIGN_OR_RETURN(const auto runs, chat->conversation.Render(chat->variables));
     const std::string text = TrustedEnd(runs);
     const std::string_view end = Trimmed(text);

@@ -5,9 +5,11 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "capi/handles.h"
 #include "include/krafla/krafla_chat.h"
+#include "lib/chat/conversation.h"
 #include "lib/chat/reply_format.h"
 
 namespace krafla::capi {
@@ -17,9 +19,10 @@ struct ChatCalls {
   std::shared_ptr<const Tokenizer> tokenizer;
   std::shared_ptr<SharedVocabulary> vocabulary;
   chat::CallForm form = chat::CallForm::kJson;
-  std::string schema;
-  bool may_think = false;  // reasoning may come first
-  bool thinks = false;     // the prompt has begun it
+  std::vector<Conversation::Tool> tools;  // that may be called
+  std::string schema;                     // of any of these calls
+  bool may_think = false;                 // reasoning may come first
+  bool thinks = false;                    // the prompt has begun it
 };
 
 // Of the named tool or ("") of any. NotFoundError, StateError without tools; where the model

@@ -74,22 +74,43 @@ StatusOr<Grammar> ReadGrammar(int32_t kind, std::span<const std::string_view> te
   return ReadJsonSchema(texts[0], schema);
 }
 
+// One that no template and no tokenizer takes for something else.
+bool IsPlainName(std::string_view name) {
+  constexpr std::string_view kPlain =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.:/-";
+  return name.find_first_not_of(kPlain) == std::string_view::npos;
+}
+
 StatusOr<CallsSource> ToCallsSource(const capi::ChatCalls& calls,
                                     const krafla_calls_options& given) {
   CallsSource source;
   const chat::CallTexts texts = chat::TextsOf(calls.form);
-  source.begin = texts.begin;
+  if (texts.name_begin.empty()) {
+    source.calls.push_back({std::string(texts.begin), calls.schema});
+  } else {
+    for (const Conversation::Tool& tool : calls.tools) {
+      if (!IsPlainName(tool.name)) {
+        return UnsupportedError(
+            "tools: {}: letters, digits and _ . : / - are what a call of this "
+            "form can name",
+            tool.name);
+      }
+      source.calls.push_back(
+          {std::string(texts.name_begin) + tool.name + std::string(texts.name_end),
+           tool.parameters});
+    }
+  }
   source.end = texts.end;
-  source.schema = calls.schema;
   source.reasoning = calls.thinks      ? CallsSource::kBegun
                      : calls.may_think ? CallsSource::kMay
                                        : CallsSource::kNone;
+  source.think_begin = texts.think_begin;
+  source.think_end = texts.think_end;
+  source.think_after = texts.think_after;
   if (given.parallel != 0) source.between = texts.between;
-  if (calls.form == chat::CallForm::kHarmony) {
-    return UnsupportedError("calls: the form harmony is not constrained");
-  }
   if (given.choice == KRAFLA_CALLS_AUTO) {
     source.no_call = texts.no_call;
+    source.text_begin = texts.text_begin;
     source.text_before = texts.text_before;
   } else if (given.choice != KRAFLA_CALLS_REQUIRED) {
     return ArgumentError("krafla_calls_options: choice: got {}, want KRAFLA_CALLS_*", given.choice);

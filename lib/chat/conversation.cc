@@ -355,19 +355,27 @@ static std::string AsResource(std::string_view tool, const std::string& schema) 
   return schema.substr(0, brace + 1) + "\"$id\":" + id + "," + schema.substr(brace + 1);
 }
 
+StatusOr<std::vector<Conversation::Tool>> Conversation::Tools(std::string_view wanted) const {
+  std::vector<Tool> tools;
+  for (const Tool& tool : tool_list_) {
+    if (wanted.empty() || tool.name == wanted) tools.push_back(tool);
+  }
+  if (!tools.empty()) return tools;
+  if (!wanted.empty()) return NotFoundError("tools: there is none named {}", wanted);
+  return StateError("tools: there are none");
+}
+
 StatusOr<std::string> Conversation::CallSchema(std::string_view wanted) const {
   const char* arguments = format_.form == chat::CallForm::kLlama ? "parameters" : "arguments";
+  KRAFLA_ASSIGN_OR_RETURN(const std::vector<Tool> tools, Tools(wanted));
   std::string any;
-  for (const Tool& tool : tool_list_) {
-    if (!wanted.empty() && tool.name != wanted) continue;
+  for (const Tool& tool : tools) {
     any += any.empty() ? "" : ",";
     any += "{\"type\":\"object\",\"properties\":{\"name\":{\"const\":";
     chat::AppendJsonString(tool.name, &any);
     any += "},\"" + std::string(arguments) + "\":" + AsResource(tool.name, tool.parameters) +
            "},\"required\":[\"name\",\"" + arguments + "\"],\"additionalProperties\":false}";
   }
-  if (any.empty() && !wanted.empty()) return NotFoundError("tools: there is none named {}", wanted);
-  if (any.empty()) return StateError("tools: there are none");
   return "{\"anyOf\":[" + any + "]}";
 }
 

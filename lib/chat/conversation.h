@@ -51,7 +51,13 @@ class Conversation {
   // A parser for the next reply, to which prompt_end is the end of the prompt.
   chat::ReplyParser Parser(std::string_view prompt_end) const;
   const chat::ReplyFormat& format() const { return format_; }
-  // A JSON schema of one call in the model's form, of the named tool or ("") of any.
+  struct Tool {
+    std::string name;
+    std::string parameters;  // a JSON schema
+  };
+  // The named tool or ("") all. NotFoundError, StateError without tools.
+  StatusOr<std::vector<Tool>> Tools(std::string_view tool) const;
+  // A JSON schema of one call in the model's form, of one of these.
   StatusOr<std::string> CallSchema(std::string_view tool) const;
   // The reply as an assistant's message is added; calls get the ids that events told.
   void AddReply(std::string_view content, std::string_view reasoning, std::string_view calls_json,
@@ -62,10 +68,6 @@ class Conversation {
     std::string role;
     std::string json;
     std::string filled = {};  // with an empty text for a content that is not there; "": it is
-  };
-  struct Tool {
-    std::string name;
-    std::string parameters;  // a JSON schema
   };
 
   std::string Input(bool filled) const;

@@ -38,8 +38,18 @@ CallTexts TextsOf(CallForm form) {
     case CallForm::kLlama:
       return {"", "", "; ", kFirst};
     case CallForm::kJson:
-    case CallForm::kHarmony:
       return {"", "", "", kFirst};
+    case CallForm::kHarmony: {
+      CallTexts texts;  // the call's end is a token that ends the reply
+      texts.name_begin = "<|channel|>commentary to=functions.";
+      texts.name_end = " <|constrain|>json<|message|>";
+      texts.no_call = "<\\|(channel|start|message)\\|>";
+      texts.text_begin = "<|channel|>final<|message|>";
+      texts.think_begin = "<|channel|>analysis<|message|>";
+      texts.think_end = "<|end|>";
+      texts.think_after = "<|start|>assistant";
+      return texts;
+    }
   }
   return {};
 }

@@ -30,6 +30,11 @@ struct CallTexts {
   std::string_view between;  // two calls; "" where the form has but one
   std::string_view no_call;  // a pattern that text without a call does not match
   bool text_before = false;  // calls may follow other text
+  // kHarmony: the tool's name stands between these, and only its arguments follow.
+  std::string_view name_begin, name_end;
+  std::string_view text_begin;  // before text without a call
+  std::string_view think_begin = "<think>", think_end = "</think>";
+  std::string_view think_after;  // before what follows reasoning; empty: line breaks
 };
 
 CallTexts TextsOf(CallForm form);

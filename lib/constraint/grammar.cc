@@ -1,6 +1,7 @@
 // See grammar.h.
 #include "lib/constraint/grammar.h"
 
+#include <iterator>
 #include <utility>
 
 #include "lib/base/utf8.h"
@@ -53,6 +54,61 @@ ExprId Grammar::AddMembers(Members m) {
 RuleId Grammar::AddRule(std::string name, uint32_t position) {
   rules.push_back({std::move(name), 0, position});
   return static_cast<RuleId>(rules.size() - 1);
+}
+
+RuleId Grammar::Include(Grammar other) {
+  const auto at = [](const auto& list) { return static_cast<uint32_t>(list.size()); };
+  const uint32_t expr = at(exprs), part = at(parts), rule = at(rules);
+  for (Expr e : other.exprs) {
+    switch (e.kind) {
+      case ExprKind::kBytes:
+        e.index += at(literals);
+        break;
+      case ExprKind::kClass:
+        e.index += at(sets);
+        break;
+      case ExprKind::kStrings:
+      case ExprKind::kJson:
+        e.index += at(strings);
+        break;
+      case ExprKind::kSequence:
+      case ExprKind::kChoice:
+      case ExprKind::kRepeat:
+        e.index += part;
+        break;
+      case ExprKind::kRule:
+        e.index += rule;
+        break;
+      case ExprKind::kMembers:
+        e.index += at(members);
+        break;
+      case ExprKind::kEmpty:
+      case ExprKind::kNothing:
+      case ExprKind::kBegin:
+      case ExprKind::kEnd:
+        break;
+    }
+    exprs.push_back(e);
+  }
+  for (const ExprId p : other.parts) parts.push_back(p + expr);
+  for (Members& m : other.members) {
+    for (Members::Item& item : m.items) item.rule += rule;
+    m.rest += rule;
+    m.separator += rule;
+    members.push_back(std::move(m));
+  }
+  for (Rule& r : other.rules) {
+    r.body += expr;
+    rules.push_back(std::move(r));
+  }
+  const auto append = [](auto& from, auto* to) {
+    to->insert(to->end(), std::make_move_iterator(from.begin()),
+               std::make_move_iterator(from.end()));
+  };
+  append(other.literals, &literals);
+  append(other.sets, &sets);
+  append(other.strings, &strings);
+  return other.root + rule;
 }
 
 StatusOr<Grammar> ReadChoices(std::span<const std::string_view> choices) {

@@ -86,6 +86,7 @@ struct Grammar {
   ExprId Call(RuleId rule) { return Add({ExprKind::kRule, rule}); }
   ExprId AddMembers(Members m);
   RuleId AddRule(std::string name, uint32_t position = 0);
+  RuleId Include(Grammar other);  // all of its rules; its root among them
 
  private:
   ExprId Join(ExprKind kind, std::span<const ExprId> items);

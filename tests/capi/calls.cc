@@ -129,6 +129,56 @@ TEST_CASE("calls come where they may, with reasoning or text before them") {
   CHECK_FALSE(accepts("</think><tool_call>\n{\"name\": \"go", false));
 }
 
+TEST_CASE("harmony's calls name their tool before the arguments, behind analysis") {
+  ModelHandle model = OpenTiny();
+  TokenizerHandle tokenizer = MakeTokenizer(model.get());
+  ChatHandle chat = NewChat(tokenizer.get(), "<|channel|><|message|>");
+  REQUIRE(krafla_chat_set_tools(chat.get(), kTools.data(), kTools.size()) == KRAFLA_OK);
+  krafla_calls_options calls = KRAFLA_CALLS_OPTIONS_INIT;
+  std::string tool;
+  const auto accepts = [&](const std::string& text) {
+    ConstraintHandle constraint = CompileCalls(chat.get(), tool, calls);
+    StateHandle state = MakeState(constraint.get());
+    return krafla_constraint_state_accept_text(state.get(), text.data(), text.size()) ==
+               KRAFLA_OK &&
+           InfoOf(state.get()).complete != 0;
+  };
+  const std::string move =
+      "<|channel|>commentary to=functions.move <|constrain|>json<|message|>{\"to\": \"sea\", "
+      "\"steps\": 3}";
+  const std::string wait = "<|channel|>commentary to=functions.wait <|constrain|>json<|message|>{}";
+  const std::string thought = "<|channel|>analysis<|message|>To the sea!<|end|><|start|>assistant";
+  const std::string answer = "<|channel|>final<|message|>I stay.";
+  CHECK(accepts(move));
+  CHECK(accepts(wait));
+  CHECK(accepts(thought + move));
+  CHECK_FALSE(accepts(thought + thought + move));
+  CHECK_FALSE(accepts(thought + answer));
+  CHECK_FALSE(accepts(
+      "<|channel|>commentary to=functions.wait <|constrain|>json<|message|>{\"to\": \"sea\"}"));
+  CHECK_FALSE(accepts("<|channel|>commentary to=functions.fly <|constrain|>json<|message|>{}"));
+  tool = "wait";
+  CHECK(accepts(wait));
+  CHECK_FALSE(accepts(move));
+  tool.clear();
+  calls.choice = KRAFLA_CALLS_AUTO;
+  CHECK(accepts(thought + move));
+  CHECK(accepts(thought + answer));
+  CHECK(accepts(answer));
+  CHECK_FALSE(accepts(answer + wait));
+  CHECK_FALSE(accepts("I stay."));
+  // What the conversation makes of it.
+  const std::string reply = thought + move + "<|call|>";
+  REQUIRE(krafla_chat_push_text(chat.get(), reply.data(), reply.size()) == KRAFLA_OK);
+  REQUIRE(krafla_chat_finish(chat.get()) == KRAFLA_OK);
+  std::string kinds;
+  krafla_chat_event event = KRAFLA_CHAT_EVENT_INIT;
+  while (krafla_chat_next(chat.get(), &event) == KRAFLA_OK) kinds += std::to_string(event.kind);
+  CHECK(kinds.starts_with("2"));
+  CHECK(kinds.find("34") != std::string::npos);
+  CHECK(kinds.ends_with("5"));
+}
+
 TEST_CASE("calls that cannot be constrained are refused") {
   ModelHandle model = OpenTiny();
   TokenizerHandle tokenizer = MakeTokenizer(model.get());
@@ -151,7 +201,8 @@ TEST_CASE("calls that cannot be constrained are refused") {
   REQUIRE(krafla_chat_set_tools(chat.get(), odd.data(), odd.size()) == KRAFLA_OK);
   CHECK(code("f", chat.get()) == KRAFLA_E_UNSUPPORTED);
   ChatHandle harmony = NewChat(tokenizer.get(), "<|channel|><|message|>");
-  REQUIRE(krafla_chat_set_tools(harmony.get(), kTools.data(), kTools.size()) == KRAFLA_OK);
+  const std::string marker = R"([{"name":"a<|call|>","parameters":{}}])";
+  REQUIRE(krafla_chat_set_tools(harmony.get(), marker.data(), marker.size()) == KRAFLA_OK);
   CHECK(code("", harmony.get()) == KRAFLA_E_UNSUPPORTED);
   CHECK(out == nullptr);
 }

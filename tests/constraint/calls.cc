@@ -26,9 +26,8 @@ std::shared_ptr<const Constraint> CompileCalls(const CallsSource& source) {
 
 TEST_CASE("calls have their markers around them") {
   CallsSource source;
-  source.begin = "<call>";
+  source.calls = {{"<call>", R"({"enum": [1, "x"]})"}};
   source.end = "</call>";
-  source.schema = R"({"enum": [1, "x"]})";
   auto constraint = CompileCalls(source);
   CHECK(Matches(constraint, "<call>1</call>"));
   CHECK(Matches(constraint, "<call>\"x\"</call>"));
@@ -49,7 +48,7 @@ TEST_CASE("calls have their markers around them") {
   for (const char* text : {"<call>", "Hello <call>2</call>", "<call>1</call> and more"})
     CHECK_FALSE(Matches(constraint, text));
   source = {};
-  source.schema = R"({"const": {"a": 1}})";
+  source.calls = {{"", R"({"const": {"a": 1}})"}};
   source.no_call = "^\\s*(\\{|\\[\\s*\\{|```(json|tool))";
   constraint = CompileCalls(source);
   for (const char* text : {"", "Hello {", "{\"a\":1}", "[1]", "```py"})
@@ -60,8 +59,9 @@ TEST_CASE("calls have their markers around them") {
 
 TEST_CASE("reasoning stands before a call") {
   CallsSource source;
-  source.begin = "<call>";
-  source.schema = "{\"const\": 1}";
+  source.calls = {{"<call>", "{\"const\": 1}"}};
+  source.think_begin = "<think>";
+  source.think_end = "</think>";
   source.reasoning = CallsSource::kMay;
   auto constraint = CompileCalls(source);
   for (const char* text : {"<call>1", "<think>\nHm <call>.\n</think>\n\n<call>1"})
@@ -74,14 +74,29 @@ TEST_CASE("reasoning stands before a call") {
   CHECK_FALSE(Matches(constraint, "<call>1"));
 }
 
+TEST_CASE("calls that begin otherwise have schemas of their own") {
+  CallsSource source;
+  const char* references =
+      R"({"type": "object", "properties": {"v": {"$ref": "#/$defs/a"}}, "required": ["v"], "additionalProperties": false,)"
+      R"( "$defs": {"a": {"anyOf": [{"type": "array", "items": {"$ref": "#/$defs/a"}}, {"type": "null"}]}}})";
+  source.calls = {{"one:", R"({"enum": ["x", 7]})"},
+                  {"two:", references},
+                  {"three:", R"({"type": "string", "pattern": "^a+$"})"}};
+  source.end = ".";
+  const auto constraint = CompileCalls(source);
+  for (const char* text : {"one:7.", "one:\"x\".", "two:{\"v\":[null,[]]}.", "three:\"aa\"."})
+    CHECK(Matches(constraint, text));
+  for (const char* text : {"one:{\"v\":null}.", "two:7.", "two:\"aa\".", "three:\"x\".", "7."})
+    CHECK_FALSE(Matches(constraint, text));
+}
+
 TEST_CASE("a special token in a marker is that token and no text") {
   const Tokenizer& tokenizer = SmallVocabulary()->tokenizer();
   const int32_t special = SomeSpecial();
   const std::string spelling(*tokenizer.TokenText(special));
   const std::string begin = "a" + spelling + "b";
   CallsSource source;
-  source.begin = begin;
-  source.schema = "{\"const\": 1}";
+  source.calls = {{begin, "{\"const\": 1}"}};
   const auto constraint = CompileCalls(source);
   ConstraintState state = Start(constraint);
   CHECK_FALSE(state.Accept(special).ok());
