@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "tests/session/fixture.h"
+#include "tests/support/sanitized.h"
 
 namespace krafla {
 namespace {
@@ -80,6 +81,7 @@ TEST_CASE("threads and batches") {
   for (const Kind& kind : kKinds) {
     const auto& [ids, wanted] = ReferenceOf(kind, 1);
     for (const int32_t threads : {1, 2, 3}) {
+      if (kSanitized && threads != 2) continue;
       const auto model = OpenTiny(kind.model, kind.format, MakeRuntime(threads));
       for (const int64_t batch : {1, 7, 32, 512}) {
         INFO(kind.model << " " << FormatName(kind.format) << " threads " << threads << " batch "
