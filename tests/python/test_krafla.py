@@ -381,6 +381,8 @@ class Living(unittest.TestCase):
         model = krafla.Model(MODEL, threads=1)
         session = model.session(context=1 << 9)
         session.append(TEXT)
+        # A shell ignores it in what it starts in the background, and Python then leaves it so.
+        self.addCleanup(signal.signal, signal.SIGINT, signal.signal(signal.SIGINT, signal.default_int_handler))
         threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
         started = time.monotonic()
         with self.assertRaises(KeyboardInterrupt):
