@@ -25,13 +25,6 @@ PrefixCache::Found PrefixCache::Find(std::span<const int32_t> ids) {
   return found;
 }
 
-size_t PrefixCache::Oldest() const {
-  const auto oldest =
-      std::min_element(entries_.begin(), entries_.end(),
-                       [](const Entry& a, const Entry& b) { return a.used < b.used; });
-  return static_cast<size_t>(oldest - entries_.begin());
-}
-
 std::shared_ptr<Session> PrefixCache::Take(size_t i) {
   std::shared_ptr<Session> session = std::move(entries_[i].session);
   bytes_ -= entries_[i].bytes;
@@ -53,7 +46,7 @@ void PrefixCache::Keep(std::shared_ptr<Session> session) {
     if (CommonPrefix(other, ids) == other.size()) Take(i);
   }
   while (bytes_ + bytes > budget_) {
-    std::shared_ptr<Session> oldest = Take(Oldest());
+    std::shared_ptr<Session> oldest = Take(OldestOf(entries_));
     if (evicted_) evicted_(std::move(oldest));
   }
   entries_.push_back({std::move(session), bytes, ++clock_});
@@ -62,12 +55,12 @@ void PrefixCache::Keep(std::shared_ptr<Session> session) {
 
 bool PrefixCache::DropOne() {
   if (entries_.empty()) return false;
-  Take(Oldest());
+  Take(OldestOf(entries_));
   return true;
 }
 
 void PrefixCache::Clear(const Evicted& each) {
-  while (!entries_.empty()) each(Take(Oldest()));
+  while (!entries_.empty()) each(Take(OldestOf(entries_)));
 }
 
 }  // namespace krafla

@@ -5,6 +5,7 @@
 #ifndef KRAFLA_LIB_BATCH_PREFIX_CACHE_H_
 #define KRAFLA_LIB_BATCH_PREFIX_CACHE_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -17,6 +18,15 @@
 namespace krafla {
 
 size_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b);
+
+// Of entries with a time of last use, at least one: the index of the one unused for longest.
+template <typename Entry>
+size_t OldestOf(const std::vector<Entry>& entries) {
+  const auto oldest =
+      std::min_element(entries.begin(), entries.end(),
+                       [](const Entry& a, const Entry& b) { return a.used < b.used; });
+  return static_cast<size_t>(oldest - entries.begin());
+}
 
 class PrefixCache {
  public:
@@ -44,7 +54,6 @@ class PrefixCache {
     uint64_t bytes = 0;
     uint64_t used = 0;
   };
-  size_t Oldest() const;
   std::shared_ptr<Session> Take(size_t i);
 
   uint64_t budget_;

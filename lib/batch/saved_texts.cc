@@ -111,12 +111,7 @@ void SavedTexts::Remove(size_t i) {
 }
 
 void SavedTexts::MakeRoom(uint64_t bytes) {
-  while (!entries_.empty() && bytes_ + bytes > budget_) {
-    const auto oldest =
-        std::min_element(entries_.begin(), entries_.end(),
-                         [](const Entry& a, const Entry& b) { return a.used < b.used; });
-    Remove(static_cast<size_t>(oldest - entries_.begin()));
-  }
+  while (!entries_.empty() && bytes_ + bytes > budget_) Remove(OldestOf(entries_));
 }
 
 std::shared_ptr<Session> SavedTexts::Load(std::span<const int32_t> ids, size_t than) {

@@ -120,7 +120,7 @@ TEST_CASE("files that are damaged, gone, foreign or of another kind change no re
     std::filesystem::remove(file);
     CHECK(Reused(model, *scheduler, Going(first, 2)) == 0);
   }
-  // Another model's, another cache's, and files that have nothing to do with it stay.
+  // Those of another kind of cache, and files that have nothing to do with it, stay.
   WriteWholeFile(file, bytes);
   WriteWholeFile(folder / "notes.txt", "mine");
   SchedulerOptions other = options;
