@@ -197,7 +197,7 @@ TEST_CASE("and sessions on several threads at once, while the slots become fewer
       running.fetch_sub(1);
     });
   }
-  for (uint64_t i = 0; running.load() > 0; ++i) {
+  for (uint64_t i = 0; i < 8 || running.load() > 0; ++i) {
     const uint64_t share[] = {0, plan.slab_bytes / 2, plan.slab_bytes / 4, UINT64_MAX};
     if (i % 7 == 6) {
       residency.OnPressure(0);

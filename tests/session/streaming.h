@@ -67,11 +67,12 @@ void CheckCancelOfRead(Session* session, std::span<const int32_t> ids,
                        const std::atomic<bool>& asked);
 
 // Reads at once, on the caller's thread or, where that would be under the caller's lock, on one of
-// its own; `fault` says what becomes of the n-th block (from 0).
+// its own; the plan says what becomes of the n-th block (from 0). only_urgent: what is read ahead
+// begins when it is wanted, so that what leaves does not depend on time.
 enum class Fault { kNone, kError, kShort, kNever };
 using FaultPlan = std::function<Fault(uint64_t n)>;
 
-ReaderFactory Faulty(FaultPlan plan);
+ReaderFactory Faulty(FaultPlan plan, bool only_urgent = false);
 
 }  // namespace krafla::test
 

@@ -1,4 +1,5 @@
 // What becomes of a session when experts cannot be read.
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <fstream>
@@ -12,8 +13,13 @@ namespace {
 
 class FaultyReader final : public BlockReader {
  public:
-  FaultyReader(NativeFile file, uint64_t base, BlockListener& listener, FaultPlan plan)
-      : file_(std::move(file)), base_(base), listener_(listener), plan_(std::move(plan)) {
+  FaultyReader(NativeFile file, uint64_t base, BlockListener& listener, FaultPlan plan,
+               bool only_urgent)
+      : file_(std::move(file)),
+        base_(base),
+        listener_(listener),
+        plan_(std::move(plan)),
+        only_urgent_(only_urgent) {
     thread_ = std::thread([this] { Work(); });
   }
   ~FaultyReader() override {
@@ -32,7 +38,13 @@ class FaultyReader final : public BlockReader {
     }
     wake_.notify_all();
   }
-  void Hurry(uint64_t) override {}
+  void Hurry(uint64_t tag) override {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      for (BlockRead& block : blocks_) block.urgent |= block.tag == tag;
+    }
+    wake_.notify_all();
+  }
 
  private:
   Status ReadOne(const BlockRead& block, Fault fault) const {
@@ -54,10 +66,15 @@ class FaultyReader final : public BlockReader {
   void Work() {
     std::unique_lock<std::mutex> lock(mutex_);
     for (uint64_t n = 0;; ++n) {
-      wake_.wait(lock, [this] { return stop_ || !blocks_.empty(); });
+      auto next = blocks_.end();
+      wake_.wait(lock, [&] {
+        next = std::find_if(blocks_.begin(), blocks_.end(),
+                            [this](const BlockRead& b) { return b.urgent || !only_urgent_; });
+        return stop_ || next != blocks_.end();
+      });
       if (stop_) return;
-      const BlockRead block = blocks_.front();
-      blocks_.pop_front();
+      const BlockRead block = *next;
+      blocks_.erase(next);
       lock.unlock();
       const Fault fault = plan_(n);
       if (fault != Fault::kNever) listener_.OnBlock(block.tag, ReadOne(block, fault));
@@ -69,6 +86,7 @@ class FaultyReader final : public BlockReader {
   const uint64_t base_;
   BlockListener& listener_;
   const FaultPlan plan_;
+  const bool only_urgent_;
   std::mutex mutex_;
   std::condition_variable wake_;
   std::deque<BlockRead> blocks_;
@@ -78,11 +96,11 @@ class FaultyReader final : public BlockReader {
 
 }  // namespace
 
-ReaderFactory Faulty(FaultPlan plan) {
-  return [plan](const NativeFile& file, uint64_t base,
-                BlockListener& listener) -> StatusOr<std::unique_ptr<BlockReader>> {
+ReaderFactory Faulty(FaultPlan plan, bool only_urgent) {
+  return [plan, only_urgent](const NativeFile& file, uint64_t base,
+                             BlockListener& listener) -> StatusOr<std::unique_ptr<BlockReader>> {
     KRAFLA_ASSIGN_OR_RETURN(NativeFile own, file.Reopen(/*direct=*/false));
-    return std::make_unique<FaultyReader>(std::move(own), base, listener, plan);
+    return std::make_unique<FaultyReader>(std::move(own), base, listener, plan, only_urgent);
   };
 }
 
