@@ -20,8 +20,8 @@ enum {
   KRAFLA_READ_AUTO =
       0, /* through the page cache where the file fits beside the slots, else past it */
   KRAFLA_READ_URING = 1,     /* io_uring, past the page cache (Linux) */
-  KRAFLA_READ_POOL = 2,      /* threads, past the page cache (Linux) */
-  KRAFLA_READ_PAGE_CACHE = 3 /* threads, through the page cache: the one that Windows has */
+  KRAFLA_READ_POOL = 2,      /* threads, past the page cache */
+  KRAFLA_READ_PAGE_CACHE = 3 /* threads, through the page cache */
 };
 
 /* For krafla_model_options.residency, of krafla_model_open_path and _fd; `load` is then ignored. */

@@ -48,10 +48,13 @@ class NativeFile {
 
   NativeFile() = default;
   NativeFile(NativeFile&& other) noexcept
-      : name_(std::move(other.name_)), handle_(std::exchange(other.handle_, kNone)) {}
+      : name_(std::move(other.name_)),
+        handle_(std::exchange(other.handle_, kNone)),
+        overlapped_(other.overlapped_) {}
   NativeFile& operator=(NativeFile&& other) noexcept {
     std::swap(name_, other.name_);
     std::swap(handle_, other.handle_);
+    std::swap(overlapped_, other.overlapped_);
     return *this;
   }
   ~NativeFile() { Close(); }
@@ -92,6 +95,7 @@ class NativeFile {
   static constexpr intptr_t kNone = -1;
   std::string name_;
   intptr_t handle_ = kNone;  // a descriptor or a HANDLE: both have -1 for none
+  bool overlapped_ = false;  // a HANDLE whose reads do not wait for each other
 };
 
 bool IsOtherThanFile(const std::string& path);  // a folder, a device; not what is absent

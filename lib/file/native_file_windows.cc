@@ -47,6 +47,18 @@ OVERLAPPED At(uint64_t offset) {
   return at;
 }
 
+// What tells one of several reads of a handle that it has ended.
+struct Event {
+  explicit Event(bool wanted)
+      : handle(wanted ? CreateEventW(nullptr, TRUE, FALSE, nullptr) : nullptr) {}
+  ~Event() {
+    if (handle != nullptr) CloseHandle(handle);
+  }
+  Event(const Event&) = delete;
+  Event& operator=(const Event&) = delete;
+  const HANDLE handle;
+};
+
 // Facts of what a path names, links followed.
 bool GetFacts(const std::string& path, BY_HANDLE_FILE_INFORMATION* info,
               FILE_STANDARD_INFO* standard) {
@@ -151,11 +163,17 @@ StatusOr<NativeFile> NativeFile::Duplicate(int32_t handle) {
 }
 
 StatusOr<NativeFile> NativeFile::Reopen(bool direct) const {
-  if (direct) return UnsupportedError("{}: no reads past the system's cache on Windows", name_);
   NativeFile file;
   file.name_ = name_;
-  const HANDLE handle = ReOpenFile(AsHandle(handle_), GENERIC_READ, kShareAll, 0);
-  if (handle == INVALID_HANDLE_VALUE) return IoError("{}: {}", name_, LastSystemError());
+  // Reads of a handle that is not for overlapped ones wait for each other.
+  const DWORD flags = FILE_FLAG_OVERLAPPED | (direct ? FILE_FLAG_NO_BUFFERING : 0);
+  const HANDLE handle = ReOpenFile(AsHandle(handle_), GENERIC_READ, kShareAll, flags);
+  if (handle == INVALID_HANDLE_VALUE) {
+    const std::string reason = LastSystemError();
+    if (direct) return UnsupportedError("{}: past the system's cache: {}", name_, reason);
+    return IoError("{}: {}", name_, reason);
+  }
+  file.overlapped_ = true;
   file.handle_ = reinterpret_cast<intptr_t>(handle);
   return file;
 }
@@ -201,10 +219,18 @@ Status NativeFile::SetSize(uint64_t bytes) const {
 }
 
 StatusOr<size_t> NativeFile::ReadSome(uint64_t offset, void* out, size_t n) const {
+  const HANDLE handle = AsHandle(handle_);
   OVERLAPPED at = At(offset);
   DWORD got = 0;
   const auto most = static_cast<DWORD>(std::min(n, kMostAtOnce));
-  if (ReadFile(AsHandle(handle_), out, most, &got, &at) != 0) return got;
+  const Event ended(overlapped_);
+  at.hEvent = ended.handle;
+  if (overlapped_ && ended.handle == nullptr) return IoError("{}: {}", name_, LastSystemError());
+  bool done = ReadFile(handle, out, most, &got, &at) != 0;
+  if (!done && GetLastError() == ERROR_IO_PENDING) {
+    done = GetOverlappedResult(handle, &at, &got, TRUE) != 0;
+  }
+  if (done) return got;
   if (GetLastError() == ERROR_HANDLE_EOF) return 0;
   return IoError("{}: reading at {}: {}", name_, offset, LastSystemError());
 }
