@@ -8,7 +8,7 @@ build/llama-<isa>). Needs root for the memory cgroups (v1 or v2) and fio. Parts,
   disk     the readers beside fio with the same block size and depth
   decode   tokens/s by the fraction of experts in memory, beside the cost model
   prefill  a prompt of 4,096 tokens with a quarter of the experts, beside all of them
-  map      half of the experts beside the whole file mapped, both in a cgroup of that size
+  map      half and a quarter of the experts beside the whole file mapped, both in a cgroup of that size
   memory   the resident set, looked at every 10 ms
   hog      another process takes memory of the same cgroup in the middle, and gives it back
   peer     llama.cpp (mapped) and Krafla in cgroups of one size
@@ -164,8 +164,6 @@ def prefill(bench):
 
 
 def mapped(bench):
-    half = bench.in_group(0.5, lambda group: bench.streamed((0.5,), "-p", "0", "-n", "32", group=group)[0])
-
     # Not ml_bench, which measures memory in buffers as large as the model.
     def seconds(group, n):
         ids = ",".join(str(i * 7919 % 30000) for i in range(n))
@@ -175,9 +173,12 @@ def mapped(bench):
         process.communicate()
         return time.monotonic() - begin
 
-    whole = bench.in_group(0.5, lambda group: 32 / (seconds(group, 48) - seconds(group, 16)))
-    table("Decoding with half of the experts' memory", ("streamed, tokens/s", "mapped, tokens/s", "ratio"),
-          [(half["tokens_per_s"], whole, half["tokens_per_s"] / whole)])
+    rows = []
+    for fraction in (0.5, 0.25):
+        streamed = bench.in_group(fraction, lambda group: bench.streamed((fraction,), "-p", "0", "-n", "32", group=group)[0])
+        whole = bench.in_group(fraction, lambda group: 32 / (seconds(group, 48) - seconds(group, 16)))
+        rows.append((fraction, streamed["tokens_per_s"], whole, streamed["tokens_per_s"] / whole))
+    table("Decoding in the memory of some experts", ("experts' memory", "streamed, tokens/s", "mapped, tokens/s", "ratio"), rows)
 
 
 def memory(bench):
@@ -225,7 +226,7 @@ def peer(bench):
     for fraction in (1, 0.5, 0.25):
         def theirs(group):
             process = bench.start(group=group, command=[bench.args.peer, "-c", PEER_RUN, bench.args.gguf, bench.args.threads,
-                                                        prompt, tokens, 0])
+                                                        prompt, tokens, 0, "mapped"])
             return json.loads(process.communicate()[0].strip().splitlines()[-1])
 
         def ours(group):

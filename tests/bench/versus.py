@@ -45,7 +45,9 @@ import llama_cpp as l
 path, threads, prompt, decode, depth = sys.argv[1], *map(int, sys.argv[2:6])
 quiet = l.llama_log_callback(lambda *_: None)
 l.llama_log_set(quiet, ctypes.c_void_p(0))
-model = l.llama_model_load_from_file(path.encode(), l.llama_model_default_params())
+model_params = l.llama_model_default_params()
+model_params.use_extra_bufts = "mapped" not in sys.argv  # weights in another order lie in memory twice
+model = l.llama_model_load_from_file(path.encode(), model_params)
 params = l.llama_context_default_params()
 params.n_ctx = depth + prompt + decode + 8
 params.n_batch = depth + prompt + 1

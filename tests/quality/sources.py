@@ -2,6 +2,7 @@
 """Makes the GGUF files that quality figures are measured on and against.
 
 Usage: sources.py peer|dither|f32 IN.gguf OUT.gguf | sources.py compare A.gguf B.gguf   (needs numpy and gguf)
+       sources.py peer IN_FOLDER OUT_FOLDER     a safetensors model; OUT has the values as floats, which `--wtype q4` finds again
   f32     the same values as floats
   dither  as floats, each moved at random by at most half a step of its block's grid, so that the weights no longer lie on
           the grid of the quantiser that wrote IN
@@ -9,6 +10,10 @@ Usage: sources.py peer|dither|f32 IN.gguf OUT.gguf | sources.py compare A.gguf B
           made of it (--pure --allow-requantize): 0 of 75,680,064
   peer    every matrix by llama.cpp's Q4_0 rule, d = signed maximum / -8: what `llama-quantize --pure` writes
 """
+import json
+import pathlib
+import shutil
+import struct
 import sys
 
 import gguf
@@ -47,6 +52,36 @@ def dithered(tensor, x, random):
     return (x.reshape(-1, group) + noise * step).reshape(x.shape).astype(np.float32)
 
 
+def values(packed):
+    """What q4_0's blocks stand for."""
+    blocks = packed.reshape(-1, 18)
+    d = blocks[:, :2].copy().view(np.float16).astype(np.float32)
+    codes = np.concatenate([blocks[:, 2:] & 15, blocks[:, 2:] >> 4], axis=1).astype(np.float32) - 8
+    return codes * d
+
+
+def peer_folder(source, target):
+    """model.safetensors of one part; routers stay as they are, as in either program's files."""
+    shutil.copytree(source, target, dirs_exist_ok=True)
+    data = (source / "model.safetensors").read_bytes()
+    begin = 8 + struct.unpack("<Q", data[:8])[0]
+    header, parts, at = json.loads(data[8:begin]), [], 0
+    for name, entry in header.items():
+        if name == "__metadata__":
+            continue
+        first, last = (begin + offset for offset in entry["data_offsets"])
+        if entry["dtype"] != "BF16":
+            sys.exit(f"{name}: got {entry['dtype']}, want BF16")
+        x = (np.frombuffer(data[first:last], np.uint16).astype(np.uint32) << 16).view(np.float32)
+        if len(entry["shape"]) >= 2 and entry["shape"][-1] % 32 == 0 and not name.endswith("mlp.gate.weight"):
+            x = values(q4_0(x.reshape(entry["shape"])))
+        parts.append(x.astype("<f4").tobytes())
+        entry.update(dtype="F32", data_offsets=[at, at + len(parts[-1])])
+        at += len(parts[-1])
+    text = json.dumps(header).encode()
+    (target / "model.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + b"".join(parts))
+
+
 def copy_fields(reader, writer):
     for field in reader.fields.values():
         if field.name.startswith("GGUF.") or field.name in ("general.architecture", "general.file_type"):
@@ -74,6 +109,8 @@ def main():
     if len(sys.argv) != 4 or sys.argv[1] not in ("peer", "dither", "f32"):
         sys.exit(__doc__)
     what, source, target = sys.argv[1:]
+    if pathlib.Path(source).is_dir() and what == "peer":
+        return peer_folder(pathlib.Path(source), pathlib.Path(target))
     reader = gguf.GGUFReader(source)
     arch = reader.get_field("general.architecture").contents()
     writer = gguf.GGUFWriter(target, arch)

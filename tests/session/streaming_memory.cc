@@ -42,6 +42,7 @@ TEST_CASE("a gigabyte or a tenth of all memory is left to the others") {
     Policy policy;
     (void)policy.After({}, Room(reserve, UINT64_MAX, total));
     CHECK(policy.After(seconds(2), Room(reserve, UINT64_MAX, total)).action == Action::kNothing);
+    (void)policy.After(seconds(2), Room(reserve - 5 * kMb, UINT64_MAX, total));
     const auto step = policy.After(seconds(2), Room(reserve - 5 * kMb, UINT64_MAX, total));
     CHECK(step.action == Action::kShrink);
     CHECK(step.bytes == 5 * kMb);
@@ -50,10 +51,34 @@ TEST_CASE("a gigabyte or a tenth of all memory is left to the others") {
 
 TEST_CASE("and 64 MiB to the own group, whichever lacks more") {
   Policy policy;
-  (void)policy.After({}, Room(4 * kGb, kGb));
+  (void)policy.After({}, Room(4 * kGb, 64 * kMb));
   CHECK(policy.After(seconds(2), Room(4 * kGb, 64 * kMb)).action == Action::kNothing);
+  (void)policy.After(seconds(2), Room(kGb - 9 * kMb, 60 * kMb));
   CHECK(policy.After(seconds(2), Room(4 * kGb, 60 * kMb)).bytes == 4 * kMb);
-  CHECK(policy.After(seconds(2), Room(kGb - 9 * kMb, 60 * kMb)).bytes == 9 * kMb);
+  CHECK(policy.After(seconds(2), Room(4 * kGb, 60 * kMb)).more);
+}
+
+TEST_CASE("whoever takes memory fast is expected to go on for a tenth of a second") {
+  Policy policy;
+  (void)policy.After({}, Room(4 * kGb, kGb));
+  CHECK(policy.After(milliseconds(50), Room(4 * kGb, 900 * kMb)).action == Action::kNothing);
+  CHECK(policy.After(milliseconds(50), Room(4 * kGb, 700 * kMb)).action == Action::kNothing);
+  const auto step = policy.After(milliseconds(50), Room(4 * kGb, 450 * kMb));
+  CHECK(step.action == Action::kShrink);
+  CHECK(step.bytes == (64 + 500 - 450) * kMb);
+  // What is missing is wanted at once again, but no more than that.
+  const auto again = policy.After(milliseconds(10), Room(4 * kGb, 50 * kMb));
+  CHECK(again.bytes == (64 + 4000 - 50) * kMb);
+  CHECK(!again.more);
+  // Memory that comes back promises nothing.
+  CHECK(policy.After(milliseconds(10), Room(4 * kGb, 64 * kMb)).action == Action::kNothing);
+}
+
+TEST_CASE("the less room there is, the sooner it is looked at again") {
+  CHECK(PressurePolicy::LookMs(Room(100 * kGb)) == 250);
+  CHECK(PressurePolicy::LookMs(Room(4 * kGb)) == 128);
+  CHECK(PressurePolicy::LookMs(Room(4 * kGb, 640 * kMb)) == 20);
+  CHECK(PressurePolicy::LookMs(Room(4 * kGb, 0)) == 10);
 }
 
 TEST_CASE("the kernel's signal asks for the usual part, at most once a second") {
@@ -63,8 +88,7 @@ TEST_CASE("the kernel's signal asks for the usual part, at most once a second") 
   CHECK(step.action == Action::kShrink);
   CHECK(step.bytes == 0);
   CHECK(policy.After(milliseconds(250), Room(4 * kGb), true).action == Action::kNothing);
-  CHECK(policy.After(milliseconds(250), Room(kMb), false).action == Action::kNothing);
-  CHECK(policy.After(milliseconds(500), Room(kMb), false).action == Action::kShrink);
+  CHECK(policy.After(milliseconds(750), Room(4 * kGb), true).action == Action::kShrink);
 }
 
 TEST_CASE("growth wants thirty calm seconds") {
@@ -73,8 +97,8 @@ TEST_CASE("growth wants thirty calm seconds") {
   CHECK(policy.After(seconds(29), Room(4 * kGb)).action == Action::kNothing);
   // Twice the reserve, of the group's too, and less than one percent stalled.
   CHECK(policy.After(seconds(5), Room(2 * kGb - 2)).action == Action::kNothing);
-  CHECK(policy.After({}, Room(4 * kGb, 127 * kMb)).action == Action::kNothing);
-  CHECK(policy.After({}, Room(4 * kGb), false, 1.0).action == Action::kNothing);
+  CHECK(policy.After({}, Room(2 * kGb, 127 * kMb)).action == Action::kNothing);
+  CHECK(policy.After({}, Room(2 * kGb), false, 1.0).action == Action::kNothing);
   CHECK(policy.After({}, Room(2 * kGb, 128 * kMb), false, 0.9).action == Action::kGrow);
   CHECK(policy.After(seconds(29), Room(4 * kGb)).action == Action::kNothing);
   CHECK(policy.After(seconds(1), Room(4 * kGb)).action == Action::kGrow);
@@ -150,6 +174,22 @@ TEST_CASE("pressure takes 15 percent or what is missing, down to the floor; calm
   REQUIRE(told.size() == residency.info().shrinks + residency.info().grows);
   CHECK(told.front() == std::pair(full, less));
   CHECK(told.back().second == full);
+}
+
+TEST_CASE("slots that were never filled are memory that is taken already") {
+  const StreamedFile file("../trained/kjv-moe", Format::kQ8);
+  const ResidencyPlan plan = file.Plan(2);
+  const ResidencyOptions options = WithBudget(plan.dense_bytes + plan.slab_bytes);
+  const auto model = file.Open(&options, 1);
+  const Residency& residency = *model->residency();
+  const auto promised = [&] { return kGb - residency.RoomBesides(Room(4 * kGb, kGb)).group; };
+  const ResidencyInfo empty = residency.info();
+  CHECK(promised() == empty.slots * empty.slot_bytes);
+  REQUIRE(NewSession(model, {})->Append(Ids(60, 5, 2048), {}).ok());
+  const ResidencyInfo info = residency.info();
+  REQUIRE(info.evictions == 0);
+  CHECK(promised() == (info.slots - info.resident) * info.slot_bytes);
+  CHECK(residency.RoomBesides(Room(UINT64_MAX)).system == UINT64_MAX);
 }
 
 TEST_CASE("what a host has trimmed does not come back with calm") {

@@ -9,26 +9,50 @@
 namespace krafla {
 namespace {
 
-constexpr int kLookMs = 250;
+constexpr uint64_t kMostLookMs = 250;
+constexpr uint64_t kLeastLookMs = 10;
+// Faster than any process touches new memory.
+constexpr uint64_t kBytesPerMs = uint64_t{32} << 20;
+constexpr std::chrono::milliseconds kAhead{100};
 constexpr std::chrono::seconds kBetweenShrinks{1};
 constexpr std::chrono::seconds kBetweenGrowths{30};
 constexpr double kCalmPercent = 1;
 
-uint64_t Missing(uint64_t have, uint64_t reserve) { return have < reserve ? reserve - have : 0; }
-
 }  // namespace
+
+// What lacks of the reserve once the others have gone on for a while as they did since the last
+// look.
+uint64_t PressurePolicy::MissingSoon(uint64_t MemoryRoom::*part, const MemoryRoom& room,
+                                     uint64_t reserve, Time now) const {
+  const uint64_t have = room.*part;
+  const uint64_t had = seen_.*part;
+  if (looked_ != Time{} && had != UINT64_MAX && had > have) {
+    const std::chrono::duration<double> passed =
+        std::max<Time::duration>(now - looked_, std::chrono::milliseconds(kLeastLookMs));
+    reserve += static_cast<uint64_t>(static_cast<double>(had - have) * (kAhead / passed));
+  }
+  return have < reserve ? reserve - have : 0;
+}
+
+int PressurePolicy::LookMs(const MemoryRoom& room) {
+  return static_cast<int>(
+      std::clamp(std::min(room.system, room.group) / kBytesPerMs, kLeastLookMs, kMostLookMs));
+}
 
 PressurePolicy::Step PressurePolicy::Next(const MemoryRoom& room, bool signalled,
                                           double stalled_percent, Time now) {
   const uint64_t reserve = SystemReserve(room);
-  const uint64_t missing =
-      std::max(Missing(room.system, reserve), Missing(room.group, kGroupReserve));
+  const uint64_t missing = std::max(MissingSoon(&MemoryRoom::system, room, reserve, now),
+                                    MissingSoon(&MemoryRoom::group, room, kGroupReserve, now));
+  looked_ = now;
+  seen_ = room;
   if (changed_ == Time{}) changed_ = now;
-  if (missing > 0 || signalled) {
-    if (now - changed_ < kBetweenShrinks) return {};
+  const bool again = now - changed_ < kBetweenShrinks;
+  if (missing > 0 || (signalled && !again)) {
     changed_ = now;
-    return {Action::kShrink, missing};
+    return {Action::kShrink, missing, !again};
   }
+  if (signalled) return {};
   const bool calm = stalled_percent < kCalmPercent && room.system / 2 >= reserve &&
                     room.group / 2 >= kGroupReserve;
   if (!calm || now - changed_ < kBetweenGrowths) return {};
@@ -54,14 +78,19 @@ PressureWatch::~PressureWatch() {
 }
 
 void PressureWatch::Work() {
+  int milliseconds = kLeastLookMs;
   for (;;) {
-    const PressureSignal::Seen seen = signal_->Wait(kLookMs);
+    const PressureSignal::Seen seen = signal_->Wait(milliseconds);
     if (seen == PressureSignal::Seen::kStop) return;
     try {
+      const MemoryRoom room = residency_.RoomBesides(RoomOf(""));
+      milliseconds = PressurePolicy::LookMs(room);
       const PressurePolicy::Step step =
-          policy_.Next(RoomOf(""), seen == PressureSignal::Seen::kPressure,
-                       signal_->StalledPercent(), std::chrono::steady_clock::now());
-      if (step.action == PressurePolicy::Action::kShrink) residency_.OnPressure(step.bytes);
+          policy_.Next(room, seen == PressureSignal::Seen::kPressure, signal_->StalledPercent(),
+                       std::chrono::steady_clock::now());
+      if (step.action == PressurePolicy::Action::kShrink) {
+        residency_.OnPressure(step.bytes, step.more);
+      }
       if (step.action == PressurePolicy::Action::kGrow) residency_.OnCalm();
     } catch (const std::bad_alloc&) {
       // The next look may find memory again.

@@ -22,11 +22,18 @@ class PressurePolicy {
   struct Step {
     Action action = Action::kNothing;
     uint64_t bytes = 0;  // kShrink: at least
+    bool more = false;   // kShrink: the usual part, where that is more
   };
   Step Next(const MemoryRoom& room, bool signalled, double stalled_percent, Time now);
+  // Until the next look: the sooner, the less room there is.
+  static int LookMs(const MemoryRoom& room);
 
  private:
+  uint64_t MissingSoon(uint64_t MemoryRoom::*part, const MemoryRoom& room, uint64_t reserve,
+                       Time now) const;
   Time changed_{};
+  Time looked_{};
+  MemoryRoom seen_;
 };
 
 class PressureWatch {

@@ -5,7 +5,6 @@
 #include <chrono>
 #include <utility>
 
-#include "lib/runtime/topology.h"
 #include "lib/weights/residency/pressure_watch.h"
 
 namespace krafla {
@@ -231,9 +230,9 @@ void Residency::Reserve(int64_t bytes) {
 }
 
 // 15 % at once; 5 % a step on the way back (additive increase, multiplicative decrease).
-void Residency::OnPressure(uint64_t bytes) {
+void Residency::OnPressure(uint64_t bytes, bool more) {
   Resize(true, [&] {
-    const uint64_t give = std::max(bytes, active_bytes_ / 100 * 15);
+    const uint64_t give = std::max(bytes, more ? active_bytes_ / 100 * 15 : 0);
     pressure_limit_ = active_bytes_ - std::min(give, active_bytes_);
   });
 }
@@ -245,6 +244,16 @@ void Residency::OnCalm() {
     pressure_limit_ = std::max(pressure_limit_, active_bytes_) + more;
     if (pressure_limit_ >= budget_) pressure_limit_ = UINT64_MAX;
   });
+}
+
+MemoryRoom Residency::RoomBesides(MemoryRoom room) const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const uint64_t promised = untouched_ * slab_.shape().slot_bytes;
+  const uint64_t leaving = slab_.bytes() - active_bytes_;
+  for (uint64_t* part : {&room.system, &room.group}) {
+    if (*part != UINT64_MAX) *part = *part + leaving - std::min(*part + leaving, promised);
+  }
+  return room;
 }
 
 uint64_t Residency::limit() const {

@@ -20,6 +20,7 @@
 #include "lib/base/status.h"
 #include "lib/file/mlb.h"
 #include "lib/runtime/runtime.h"
+#include "lib/runtime/topology.h"
 #include "lib/weights/residency/block_reader.h"
 #include "lib/weights/residency/expert_layout.h"
 #include "lib/weights/residency/heat_map.h"
@@ -109,9 +110,13 @@ class Residency final : private BlockListener {
   // what the layer used least. expects: false where that does not pay now, or all of it is there.
   bool expects(size_t layer) const;
   void Expect(size_t layer, std::span<const uint32_t> experts);
-  // Of the system: some of the slab is given back, at least `bytes`; and, bit by bit, taken again.
-  void OnPressure(uint64_t bytes);
+  // Of the system: some of the slab is given back, at least `bytes` and, with `more`, the usual
+  // part; and, bit by bit, taken again.
+  void OnPressure(uint64_t bytes, bool more = true);
   void OnCalm();
+  // Of the room that was found, what the slab will not fill yet; with what it is about to give
+  // back.
+  MemoryRoom RoomBesides(MemoryRoom room) const;
 
  private:
   friend class ExpertLease;
@@ -123,6 +128,7 @@ class Residency final : private BlockListener {
     uint32_t expert = 0;
     uint32_t pins = 0;
     uint32_t generation = 0;  // counts its owners
+    bool touched = false;     // since its piece came: before, its memory is only promised
     uint64_t used = 0;        // tick of the last use
     Status error;
   };
@@ -196,7 +202,8 @@ class Residency final : private BlockListener {
   std::vector<int32_t> free_;
   size_t slots_ = 0;  // of active pieces
   uint64_t active_bytes_ = 0;
-  uint64_t budget_ = 0;  // of the slab and what others reserve of it
+  size_t untouched_ = 0;  // slots of active pieces
+  uint64_t budget_ = 0;   // of the slab and what others reserve of it
   int64_t reserved_ = 0;
   uint64_t trim_limit_ = UINT64_MAX;
   uint64_t pressure_limit_ = UINT64_MAX;

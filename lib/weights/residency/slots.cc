@@ -1,6 +1,7 @@
 // What happens to slots; everything here runs under the mutex but OnBlock, which takes it. A slot
 // goes free -> reading -> ready -> free; one whose reading failed is free once nobody waits for it.
 #include <algorithm>
+#include <utility>
 
 #include "lib/weights/residency/residency.h"
 
@@ -57,6 +58,7 @@ void Residency::StartRead(int32_t id, size_t layer, uint32_t expert, bool urgent
   slot.pins = 0;
   slot.used = ++tick_;
   slot.error = OkStatus();
+  untouched_ -= !std::exchange(slot.touched, true);
   layers_[layer].slot_of[expert] = id;
   ++layers_[layer].held;
   ++pieces_[slab_.piece_of(static_cast<size_t>(id))].held;
@@ -305,7 +307,8 @@ bool Residency::ShrinkOnce(uint64_t bytes) {
                 [&](int32_t id) { return slab_.piece_of(static_cast<size_t>(id)) == piece; });
   const size_t first = piece * slab_.shape().piece_slots;
   for (size_t i = first; i < first + n; ++i) {
-    const Slot& slot = all_slots_[i];
+    Slot& slot = all_slots_[i];
+    untouched_ -= !std::exchange(slot.touched, true);
     if (slot.state == State::kReady && slot.pins == 0) Evict(static_cast<int32_t>(i));
   }
   if (pieces_[piece].held == 0 && slab_.has(piece)) slab_.Drop(piece);
@@ -322,8 +325,11 @@ bool Residency::GrowOnce(uint64_t bytes) {
     active_bytes_ += more;
     const size_t n = slab_.shape().slots_of(piece);
     slots_ += n;
+    untouched_ += n;
     for (size_t i = 0; i < n; ++i) {
-      free_.push_back(static_cast<int32_t>(piece * slab_.shape().piece_slots + i));
+      const size_t slot = piece * slab_.shape().piece_slots + i;
+      all_slots_[slot].touched = false;
+      free_.push_back(static_cast<int32_t>(slot));
     }
     Changed();
     return true;
