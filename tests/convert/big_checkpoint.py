@@ -2,10 +2,11 @@
 """A random Llama checkpoint of any size, and what ml_convert makes of it: memory, speed, resumption.
 
     big_checkpoint.py make FOLDER GIGABYTES      writes sharded bf16 safetensors, config and index
-    big_checkpoint.py measure FOLDER ML_CONVERT  peak VmHWM; time against `cp -r` and fsync of the folder, both
-                                                 after dropping the page cache (root); then the same conversion
-                                                 killed with SIGKILL at five points and resumed: equal bytes
-Needs numpy, and twice the checkpoint's size on the disk.
+    big_checkpoint.py measure FOLDER ML_CONVERT [WTYPE]
+                                                 peak VmHWM; to bf16, also time against `cp -r` and fsync of the
+                                                 folder, both after dropping the page cache (root); then the same
+                                                 conversion killed with SIGKILL at five points and resumed: equal bytes
+Needs numpy, and twice the checkpoint's size on the disk (q8: 1.53 times).
 """
 import hashlib
 import json
@@ -120,21 +121,23 @@ def kill_and_resume(command, seconds, partial):
     return run(command)[0]
 
 
-def measure(folder, program):
+def measure(folder, program, wtype="bf16"):
     report = {"bytes": sum(path.stat().st_size for path in folder.iterdir())}
     out = folder.parent / (folder.name + ".mlb")
     copy = folder.parent / (folder.name + ".copy")
-    command = [program, "hf", folder, out, "--wtype", "bf16"]
+    command = [program, "hf", folder, out, "--wtype", wtype]
     drop_caches()
-    begin = time.monotonic()
-    run(["cp", "-r", folder, copy])
-    run(["sync", *sorted(copy.iterdir())])
-    report["cp_seconds"] = round(time.monotonic() - begin, 1)
-    shutil.rmtree(copy)
-    drop_caches()
+    if wtype == "bf16":
+        begin = time.monotonic()
+        run(["cp", "-r", folder, copy])
+        run(["sync", *sorted(copy.iterdir())])
+        report["cp_seconds"] = round(time.monotonic() - begin, 1)
+        shutil.rmtree(copy)
+        drop_caches()
     seconds, memory = run(command)
-    report.update(convert_seconds=round(seconds, 1), peak_rss_mb=round(memory / 1e6, 1),
-                  speed_of_cp=round(report["cp_seconds"] / seconds, 2))
+    report.update(convert_seconds=round(seconds, 1), peak_rss_mb=round(memory / 1e6, 1))
+    if wtype == "bf16":
+        report["speed_of_cp"] = round(report["cp_seconds"] / seconds, 2)
     print(json.dumps(report), flush=True)
     whole = hash_of(out)
     out.unlink()
@@ -148,4 +151,4 @@ def measure(folder, program):
 if sys.argv[1] == "make":
     make(pathlib.Path(sys.argv[2]), float(sys.argv[3]))
 else:
-    sys.exit(measure(pathlib.Path(sys.argv[2]).resolve(), sys.argv[3]))
+    sys.exit(measure(pathlib.Path(sys.argv[2]).resolve(), *sys.argv[3:]))
