@@ -83,12 +83,22 @@ TEST_CASE("the less room there is, the sooner it is looked at again") {
 
 TEST_CASE("the kernel's signal asks for the usual part, at most once a second") {
   Policy policy;
-  (void)policy.After({}, Room(4 * kGb));
-  const auto step = policy.After(seconds(1), Room(4 * kGb), true);
+  const MemoryRoom room = Room(2 * kGb - 2);
+  (void)policy.After({}, room);
+  const auto step = policy.After(seconds(1), room, true);
   CHECK(step.action == Action::kShrink);
   CHECK(step.bytes == 0);
-  CHECK(policy.After(milliseconds(250), Room(4 * kGb), true).action == Action::kNothing);
-  CHECK(policy.After(milliseconds(750), Room(4 * kGb), true).action == Action::kShrink);
+  CHECK(step.more);
+  CHECK(policy.After(milliseconds(250), room, true).action == Action::kNothing);
+  CHECK(policy.After(milliseconds(750), room, true).action == Action::kShrink);
+}
+
+TEST_CASE("with twice the reserve left, at most twice a minute") {
+  Policy policy;
+  (void)policy.After({}, Room(2 * kGb));
+  CHECK(policy.After(seconds(29), Room(2 * kGb), true).action == Action::kNothing);
+  CHECK(policy.After(seconds(1), Room(2 * kGb), true).action == Action::kShrink);
+  CHECK(policy.After(seconds(29), Room(2 * kGb), true).action == Action::kNothing);
 }
 
 TEST_CASE("growth wants thirty calm seconds") {
@@ -103,7 +113,7 @@ TEST_CASE("growth wants thirty calm seconds") {
   CHECK(policy.After(seconds(29), Room(4 * kGb)).action == Action::kNothing);
   CHECK(policy.After(seconds(1), Room(4 * kGb)).action == Action::kGrow);
   // Pressure begins the time anew.
-  CHECK(policy.After(seconds(20), Room(4 * kGb), true).action == Action::kShrink);
+  CHECK(policy.After(seconds(20), Room(2 * kGb - 2), true).action == Action::kShrink);
   CHECK(policy.After(seconds(20), Room(4 * kGb)).action == Action::kNothing);
   CHECK(policy.After(seconds(10), Room(4 * kGb)).action == Action::kGrow);
 }

@@ -47,15 +47,16 @@ PressurePolicy::Step PressurePolicy::Next(const MemoryRoom& room, bool signalled
   looked_ = now;
   seen_ = room;
   if (changed_ == Time{}) changed_ = now;
-  const bool again = now - changed_ < kBetweenShrinks;
-  if (missing > 0 || (signalled && !again)) {
+  const auto passed = now - changed_;
+  const bool ample = room.system / 2 >= reserve && room.group / 2 >= kGroupReserve;
+  // With much memory left the kernel may be giving up cached files only, for a copy of large ones.
+  const bool heard = signalled && passed >= (ample ? kBetweenGrowths : kBetweenShrinks);
+  if (missing > 0 || heard) {
     changed_ = now;
-    return {Action::kShrink, missing, !again};
+    return {Action::kShrink, missing, passed >= kBetweenShrinks};
   }
-  if (signalled) return {};
-  const bool calm = stalled_percent < kCalmPercent && room.system / 2 >= reserve &&
-                    room.group / 2 >= kGroupReserve;
-  if (!calm || now - changed_ < kBetweenGrowths) return {};
+  const bool calm = ample && !signalled && stalled_percent < kCalmPercent;
+  if (!calm || passed < kBetweenGrowths) return {};
   changed_ = now;
   return {Action::kGrow, 0};
 }
