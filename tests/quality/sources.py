@@ -52,14 +52,6 @@ def dithered(tensor, x, random):
     return (x.reshape(-1, group) + noise * step).reshape(x.shape).astype(np.float32)
 
 
-def values(packed):
-    """What q4_0's blocks stand for."""
-    blocks = packed.reshape(-1, 18)
-    d = blocks[:, :2].copy().view(np.float16).astype(np.float32)
-    codes = np.concatenate([blocks[:, 2:] & 15, blocks[:, 2:] >> 4], axis=1).astype(np.float32) - 8
-    return codes * d
-
-
 def peer_folder(source, target):
     """model.safetensors of one part; routers stay as they are, as in either program's files."""
     shutil.copytree(source, target, dirs_exist_ok=True)
@@ -74,7 +66,7 @@ def peer_folder(source, target):
             sys.exit(f"{name}: got {entry['dtype']}, want BF16")
         x = (np.frombuffer(data[first:last], np.uint16).astype(np.uint32) << 16).view(np.float32)
         if len(entry["shape"]) >= 2 and entry["shape"][-1] % 32 == 0 and not name.endswith("mlp.gate.weight"):
-            x = values(q4_0(x.reshape(entry["shape"])))
+            x = gguf.quants.dequantize(q4_0(x.reshape(entry["shape"])), gguf.GGMLQuantizationType.Q4_0)
         parts.append(x.astype("<f4").tobytes())
         entry.update(dtype="F32", data_offsets=[at, at + len(parts[-1])])
         at += len(parts[-1])

@@ -56,6 +56,8 @@ TEST_CASE("and 64 MiB to the own group, whichever lacks more") {
   (void)policy.After(seconds(2), Room(kGb - 9 * kMb, 60 * kMb));
   CHECK(policy.After(seconds(2), Room(4 * kGb, 60 * kMb)).bytes == 4 * kMb);
   CHECK(policy.After(seconds(2), Room(4 * kGb, 60 * kMb)).more);
+  (void)policy.After(seconds(2), Room(kGb - 9 * kMb, 60 * kMb));
+  CHECK(policy.After(seconds(2), Room(kGb - 9 * kMb, 60 * kMb)).bytes == 9 * kMb);
 }
 
 TEST_CASE("whoever takes memory fast is expected to go on for a tenth of a second") {
@@ -91,6 +93,7 @@ TEST_CASE("the kernel's signal asks for the usual part, at most once a second") 
   CHECK(step.more);
   CHECK(policy.After(milliseconds(250), room, true).action == Action::kNothing);
   CHECK(policy.After(milliseconds(750), room, true).action == Action::kShrink);
+  CHECK(policy.After(milliseconds(500), Room(kMb), false).action == Action::kShrink);
 }
 
 TEST_CASE("with twice the reserve left, at most twice a minute") {

@@ -98,8 +98,7 @@ class Streaming(unittest.TestCase):
             self.assertGreater(row["tokens_per_s"], 0)
             self.assertGreater(row["model_tokens_per_s"], 0)
             self.assertLessEqual(row["fraction"], float(row["budget"]) + 0.25)
-        # All of them, unless memory was short meanwhile.
-        self.assertGreaterEqual(rows[1]["fraction"], rows[3]["fraction"])
+        self.assertEqual(rows[1]["fraction"], 1)
         table = call("ml_bench", self.model, *sizes, "--ram-budget", self.plan["least budget"])
         self.assertEqual((table.code, len(table.out.splitlines())), (0, 3), table)
         self.assertEqual(call("ml_bench", self.model, *sizes, "--ram-budget", "2.5").code, 5)  # bytes

@@ -18,21 +18,16 @@ constexpr std::chrono::seconds kBetweenShrinks{1};
 constexpr std::chrono::seconds kBetweenGrowths{30};
 constexpr double kCalmPercent = 1;
 
-}  // namespace
-
-// What lacks of the reserve once the others have gone on for a while as they did since the last
-// look.
-uint64_t PressurePolicy::MissingSoon(uint64_t MemoryRoom::*part, const MemoryRoom& room,
-                                     uint64_t reserve, Time now) const {
-  const uint64_t have = room.*part;
-  const uint64_t had = seen_.*part;
-  if (looked_ != Time{} && had != UINT64_MAX && had > have) {
-    const std::chrono::duration<double> passed =
-        std::max<Time::duration>(now - looked_, std::chrono::milliseconds(kLeastLookMs));
-    reserve += static_cast<uint64_t>(static_cast<double>(had - have) * (kAhead / passed));
+// What lacks of the reserve once the others have taken `ahead` times as much again as since the
+// last look; had is UINT64_MAX where that is unknown.
+uint64_t MissingSoon(uint64_t had, uint64_t have, uint64_t reserve, double ahead) {
+  if (had != UINT64_MAX && had > have) {
+    reserve += static_cast<uint64_t>(static_cast<double>(had - have) * ahead);
   }
   return have < reserve ? reserve - have : 0;
 }
+
+}  // namespace
 
 int PressurePolicy::LookMs(const MemoryRoom& room) {
   return static_cast<int>(
@@ -42,8 +37,11 @@ int PressurePolicy::LookMs(const MemoryRoom& room) {
 PressurePolicy::Step PressurePolicy::Next(const MemoryRoom& room, bool signalled,
                                           double stalled_percent, Time now) {
   const uint64_t reserve = SystemReserve(room);
-  const uint64_t missing = std::max(MissingSoon(&MemoryRoom::system, room, reserve, now),
-                                    MissingSoon(&MemoryRoom::group, room, kGroupReserve, now));
+  const std::chrono::duration<double> since =
+      std::max<Time::duration>(now - looked_, std::chrono::milliseconds(kLeastLookMs));
+  const double ahead = kAhead / since;
+  const uint64_t missing = std::max(MissingSoon(seen_.system, room.system, reserve, ahead),
+                                    MissingSoon(seen_.group, room.group, kGroupReserve, ahead));
   looked_ = now;
   seen_ = room;
   if (changed_ == Time{}) changed_ = now;

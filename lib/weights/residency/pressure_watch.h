@@ -29,8 +29,6 @@ class PressurePolicy {
   static int LookMs(const MemoryRoom& room);
 
  private:
-  uint64_t MissingSoon(uint64_t MemoryRoom::*part, const MemoryRoom& room, uint64_t reserve,
-                       Time now) const;
   Time changed_{};
   Time looked_{};
   MemoryRoom seen_;
