@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <new>
 
 #include "lib/model/arena.h"
 #include "lib/model/blocks.h"
@@ -82,7 +83,13 @@ StatusOr<std::unique_ptr<Driver>> Driver::Create(const Network& network, Runtime
 }
 
 Driver::~Driver() {
-  if (reserved_ > 0) network_.residency()->Reserve(-reserved_);
+  if (reserved_ == 0) return;
+  try {
+    network_.residency()->Reserve(-reserved_);
+  } catch (const std::bad_alloc&) {
+    // It is given back; what did not come of it is a message, or more slots, which the next change
+    // brings.
+  }
 }
 
 void Driver::BindArena(int64_t context) {

@@ -17,6 +17,7 @@
 
 #include "include/krafla/krafla_chat.h"
 #include "include/krafla/krafla_constraint.h"
+#include "include/krafla/krafla_residency.h"
 #include "tests/capi/fixture.h"
 #include "tests/support/catch.h"
 
@@ -441,6 +442,61 @@ TEST_CASE("texts and the library's own thread survive every failing allocation")
     }
     if (code != KRAFLA_OK) REQUIRE((code == KRAFLA_E_MEMORY || code == KRAFLA_E_INTERNAL));
     REQUIRE(Ids(session.get()).size() >= n_text);
+  }
+}
+
+TEST_CASE("a streamed model survives every failing allocation") {
+  const std::string& path = TinyMixturePath();
+  const SessionHandle resident = MakeSession(Open(path).get());
+  REQUIRE(krafla_session_append(resident.get(), kPrompt.data(), kPrompt.size(), nullptr) ==
+          KRAFLA_OK);
+  const std::vector<float> expected = Logits(resident.get());
+  RuntimeHandle runtime = CountedRuntime();
+  krafla_residency_options residency = KRAFLA_RESIDENCY_OPTIONS_INIT;
+  residency.budget = uint64_t{1} << 40;
+  krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+  options.residency = &residency;
+  krafla_plan plan{};
+  plan.struct_size = sizeof(plan);
+  REQUIRE(krafla_plan_path(&plan, path.data(), path.size(), &options, nullptr) == KRAFLA_OK);
+  residency.budget = plan.least_budget;
+  for (const int32_t reader : {KRAFLA_READ_PAGE_CACHE, KRAFLA_READ_AUTO}) {
+    residency.reader = reader;
+    krafla_model* raw = nullptr;
+    const auto free_model = [&] {
+      krafla_model_free(raw);
+      raw = nullptr;
+    };
+    const int n = FailEach(
+        [&] {
+          return krafla_model_open_path(&raw, runtime.get(), path.data(), path.size(), &options);
+        },
+        [&] { REQUIRE(raw == nullptr); }, free_model);
+    REQUIRE(n > 10);
+    const ModelHandle model(raw);
+    const SessionHandle session = MakeSession(model.get());
+    // The threads that read allocate too: in another order each time, and never to somebody's harm.
+    for (int failing = 0;; ++failing) {
+      INFO("allocation " << failing);
+      REQUIRE(krafla_session_truncate(session.get(), 0) == KRAFLA_OK);
+      uint64_t left = 0;
+      REQUIRE(krafla_model_trim(model.get(), 0, &left) == KRAFLA_OK);
+      countdown = failing;
+      armed = true;
+      const int32_t code =
+          krafla_session_append(session.get(), kPrompt.data(), kPrompt.size(), nullptr);
+      armed = false;
+      if (code == KRAFLA_OK) {
+        REQUIRE(Logits(session.get()) == expected);
+      } else {
+        REQUIRE(code == KRAFLA_E_MEMORY);
+      }
+      if (countdown.load() >= 0) {
+        REQUIRE(code == KRAFLA_OK);
+        REQUIRE(failing > 10);
+        break;
+      }
+    }
   }
 }
 

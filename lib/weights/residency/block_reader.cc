@@ -22,8 +22,9 @@ Status EndsEarly(const std::string& name, uint64_t offset) {
   return FileError("{}: ends at {} while open", name, offset);
 }
 
-Status ReadRequest(const NativeFile& file, uint64_t base, const BlockRequest& request,
-                   bool direct) {
+namespace {
+
+Status ReadAll(const NativeFile& file, uint64_t base, const BlockRequest& request, bool direct) {
   for (uint64_t at = 0; at < request.bytes;) {
     const uint64_t want = BytesToAsk(request.bytes - at, direct);
     KRAFLA_ASSIGN_OR_RETURN(
@@ -35,6 +36,13 @@ Status ReadRequest(const NativeFile& file, uint64_t base, const BlockRequest& re
     at += got;
   }
   return OkStatus();
+}
+
+}  // namespace
+
+Status ReadRequest(const NativeFile& file, uint64_t base, const BlockRequest& request,
+                   bool direct) {
+  return ErrorOf([&] { return ReadAll(file, base, request, direct); });
 }
 
 StatusOr<std::unique_ptr<BlockReader>> OpenBlockReader(ReaderKind kind, const NativeFile& file,

@@ -196,8 +196,10 @@ void UringReader::Reap(const io_uring_cqe& cqe) {
   BlockRequest& request = flight->request;
   if (cqe.res == -EINTR || cqe.res == -EAGAIN) return Submit(*flight);
   if (cqe.res < 0) {
-    return EndRequest(*flight, IoError("{}: reading at {}: {}", file_.name(), request.offset,
-                                       std::strerror(-cqe.res)));
+    return EndRequest(*flight, ErrorOf([&] {
+      return IoError("{}: reading at {}: {}", file_.name(), request.offset,
+                     std::strerror(-cqe.res));
+    }));
   }
   const auto got = static_cast<uint64_t>(cqe.res);
   if (got >= request.bytes) return EndRequest(*flight, OkStatus());
@@ -205,7 +207,7 @@ void UringReader::Reap(const io_uring_cqe& cqe) {
   request.out += got;
   request.bytes -= got;
   if (got == 0 || got % kDirectAlignment != 0) {
-    return EndRequest(*flight, EndsEarly(file_.name(), request.offset));
+    return EndRequest(*flight, ErrorOf([&] { return EndsEarly(file_.name(), request.offset); }));
   }
   Submit(*flight);
 }

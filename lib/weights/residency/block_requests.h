@@ -1,11 +1,12 @@
 // What readers have in common: blocks cut into requests, and a block's end once its last request
-// has ended. Not thread-safe.
+// has ended. Not thread-safe. Threads that read allocate nothing but messages, see ErrorOf.
 #ifndef KRAFLA_LIB_WEIGHTS_RESIDENCY_BLOCK_REQUESTS_H_
 #define KRAFLA_LIB_WEIGHTS_RESIDENCY_BLOCK_REQUESTS_H_
 
 #include <algorithm>
 #include <deque>
 #include <memory>
+#include <new>
 #include <utility>
 
 #include "lib/weights/residency/block_reader.h"
@@ -14,6 +15,7 @@ namespace krafla {
 
 struct BlockInFlight {
   BlockRead read;
+  uint64_t cut = 0;  // bytes that requests were made of
   bool begun = false;
   size_t open = 0;  // requests that have not ended
   Status status;    // the first error
@@ -30,30 +32,31 @@ class BlockRequests {
  public:
   bool empty() const { return urgent_.empty() && idle_.empty(); }
 
+  // Where there is no memory (std::bad_alloc) Add and Hurry have changed nothing.
   void Add(const BlockRead& read) {
     auto block = std::make_shared<BlockInFlight>();
     block->read = read;
     block->open = static_cast<size_t>((read.bytes + kRequestBytes - 1) / kRequestBytes);
-    std::deque<BlockRequest>& waiting = read.urgent ? urgent_ : idle_;
-    for (uint64_t at = 0; at < read.bytes; at += kRequestBytes) {
-      waiting.push_back(
-          {block, read.offset + at, read.out + at, std::min(kRequestBytes, read.bytes - at)});
-    }
+    (read.urgent ? urgent_ : idle_).push_back(std::move(block));
   }
 
   void Hurry(uint64_t tag) {
-    std::deque<BlockRequest> rest;
-    for (BlockRequest& request : idle_) {
-      (request.block->read.tag == tag ? urgent_ : rest).push_back(std::move(request));
-    }
-    idle_ = std::move(rest);
+    const auto found = std::find_if(idle_.begin(), idle_.end(),
+                                    [&](const auto& block) { return block->read.tag == tag; });
+    if (found == idle_.end()) return;
+    urgent_.push_back(*found);
+    idle_.erase(found);
   }
 
   bool Take(BlockRequest* out) {
-    std::deque<BlockRequest>& waiting = urgent_.empty() ? idle_ : urgent_;
+    std::deque<std::shared_ptr<BlockInFlight>>& waiting = urgent_.empty() ? idle_ : urgent_;
     if (waiting.empty()) return false;
-    *out = std::move(waiting.front());
-    waiting.pop_front();
+    BlockInFlight& block = *waiting.front();
+    const BlockRead& read = block.read;
+    const uint64_t bytes = std::min(kRequestBytes, read.bytes - block.cut);
+    *out = {waiting.front(), read.offset + block.cut, read.out + block.cut, bytes};
+    block.cut += bytes;
+    if (block.cut == read.bytes) waiting.pop_front();
     return true;
   }
 
@@ -64,9 +67,19 @@ class BlockRequests {
   }
 
  private:
-  std::deque<BlockRequest> urgent_;
-  std::deque<BlockRequest> idle_;
+  std::deque<std::shared_ptr<BlockInFlight>> urgent_;  // the first perhaps cut in part
+  std::deque<std::shared_ptr<BlockInFlight>> idle_;
 };
+
+// What `make` returns, on a thread that has nobody to throw at: without memory a code alone.
+template <typename Make>
+Status ErrorOf(Make make) noexcept {
+  try {
+    return make();
+  } catch (const std::bad_alloc&) {
+    return Status(absl::StatusCode::kResourceExhausted, "");
+  }
+}
 
 // Bytes that a request asks for: past the page cache whole sectors.
 inline uint64_t BytesToAsk(uint64_t bytes, bool direct) {
@@ -74,7 +87,7 @@ inline uint64_t BytesToAsk(uint64_t bytes, bool direct) {
 }
 
 Status EndsEarly(const std::string& name, uint64_t offset);
-// All bytes of a request, on the calling thread.
+// All bytes of a request, on the calling thread; throws nothing.
 Status ReadRequest(const NativeFile& file, uint64_t base, const BlockRequest& request, bool direct);
 
 }  // namespace krafla

@@ -1,8 +1,10 @@
 // What happens to slots; everything here runs under the mutex but OnBlock, which takes it. A slot
 // goes free -> reading -> ready -> free; one whose reading failed is free once nobody waits for it.
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "lib/weights/residency/block_requests.h"
 #include "lib/weights/residency/residency.h"
 
 namespace krafla {
@@ -50,8 +52,17 @@ void Residency::Unpin(int32_t id) {
   Changed();
 }
 
+// Without memory (std::bad_alloc) the slot is free again.
 void Residency::StartRead(int32_t id, size_t layer, uint32_t expert, bool urgent) {
   Slot& slot = all_slots_[static_cast<size_t>(id)];
+  const ExpertLayer& place = layout_.layers[layer];
+  try {
+    reader_->Read({place.offset_of(expert), slab_.slot(static_cast<size_t>(id)), place.bytes,
+                   TagOf(id, slot.generation), urgent});
+  } catch (...) {
+    free_.push_back(id);  // there is room: it was taken from there
+    throw;
+  }
   slot.state = State::kReading;
   slot.layer = static_cast<uint32_t>(layer);
   slot.expert = expert;
@@ -63,9 +74,6 @@ void Residency::StartRead(int32_t id, size_t layer, uint32_t expert, bool urgent
   ++layers_[layer].held;
   ++pieces_[slab_.piece_of(static_cast<size_t>(id))].held;
   if (reading_++ == 0) reading_since_ = NowNs();
-  const ExpertLayer& place = layout_.layers[layer];
-  reader_->Read({place.offset_of(expert), slab_.slot(static_cast<size_t>(id)), place.bytes,
-                 TagOf(id, slot.generation), urgent});
 }
 
 Status Residency::Describe(const Slot& slot, const Status& status) const {
@@ -82,7 +90,7 @@ void Residency::OnBlock(uint64_t tag, const Status& read) {
   // Bytes that were written meanwhile may be of the old and of the new file.
   if (const FileStamp now = file_->Stamp();
       status.ok() && (now.bytes != stamp_.bytes || now.modified_ns != stamp_.modified_ns)) {
-    status = FileError("the file was changed while it was open");
+    status = ErrorOf([] { return FileError("the file was changed while it was open"); });
   }
   const std::lock_guard<std::mutex> lock(mutex_);
   if (--reading_ == 0) counts_.read_ns += NowNs() - reading_since_;
@@ -95,13 +103,17 @@ void Residency::OnBlock(uint64_t tag, const Status& read) {
     if (slot.pins == 0 && !active) Evict(id);
   } else {
     ++counts_.errors;
-    slot.error = Describe(slot, status);
+    slot.error = ErrorOf([&] { return Describe(slot, status); });
     slot.state = State::kFailed;
     // Whoever wants it next tries again.
     layers_[slot.layer].slot_of[slot.expert] = kNoSlot;
     if (slot.pins == 0) Free(id);
   }
-  ReadExpected();
+  try {
+    ReadExpected();
+  } catch (const std::bad_alloc&) {
+    // What is not read ahead is read when it is wanted.
+  }
   Changed();
 }
 
