@@ -81,7 +81,10 @@ ExitCode OpenModel(const ModelArgs& args, const krafla_runtime* runtime, ModelPt
   const krafla_model_options options = ModelOptions(args, &residency);
   const int32_t code = Create(model, krafla_model_open_path, const_cast<krafla_runtime*>(runtime),
                               args.model.data(), args.model.size(), &options);
-  // Only the file can be wrong here: an empty name is one that does not exist.
+  if (code == KRAFLA_E_ARGUMENT && !args.stream.heat_map.empty()) {
+    return Fail(kExitArguments, "--heat-map: {}", krafla_error_message());
+  }
+  // Else only the file can be wrong here: an empty name is one that does not exist.
   if (code == KRAFLA_E_ARGUMENT) return FailAs(kExitModelFile, args.model);
   return code == KRAFLA_OK ? kExitOk : FailWith(code, args.model);
 }

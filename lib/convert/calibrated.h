@@ -19,10 +19,12 @@ namespace krafla {
 // of a partial one.
 StatusOr<std::string> DescribeCalibration(const ConvertOptions& options);
 
+std::string CalibrationCopyName(std::string_view out);  // "<out>.calibration"
+
 class CalibratedWriter {
  public:
-  // tensors and writer as TensorWriter's, which outlives this. Makes "<out>.calibration", of
-  // which nothing stays.
+  // tensors and writer as TensorWriter's, which outlives this. Makes the copy, of which nothing
+  // stays.
   static StatusOr<std::unique_ptr<CalibratedWriter>> Create(const ConvertOptions& options,
                                                             const std::vector<PlannedTensor>& plan,
                                                             MlbWriter* writer,

@@ -23,7 +23,7 @@ constexpr uint64_t kHeaderBytesPerTensor = 128;  // record, name, alignment; rou
 
 Status CheckNotInput(const std::string& out, const std::vector<std::string>& inputs) {
   for (const std::string& input : inputs) {
-    for (const std::string& name : {out, PartialName(out)}) {
+    for (const std::string& name : {out, PartialName(out), CalibrationCopyName(out)}) {
       if (name == input || SameFile(name, input)) {
         return ArgumentError("convert: output {} is the input {}", name, input);
       }
@@ -213,6 +213,7 @@ Status Convert(const ConvertOptions& options) {
       KRAFLA_RETURN_IF_ERROR(ImportTokenizer(options.in, &import));
       break;
   }
+  if (!options.calibration.text_path.empty()) import.inputs.push_back(options.calibration.text_path);
   KRAFLA_RETURN_IF_ERROR(CheckNotInput(options.out, import.inputs));
   return options.kind == ConvertKind::kTokenizer ? WriteTokenizer(options, &import)
                                                  : WriteModel(options, &import);

@@ -72,7 +72,9 @@ Status ReferenceRows::OpenCache(const std::string& path, uint64_t key, uint64_t 
   }
   KRAFLA_ASSIGN_OR_RETURN(const uint64_t available, FreeDiskBytes(path));
   if (available < size) return IoError("{}: needs {} bytes, {} are free", path, size, available);
-  KRAFLA_ASSIGN_OR_RETURN(output_, OutputFile::Create(path));
+  KRAFLA_ASSIGN_OR_RETURN(
+      output_, OutputFile::Create(
+                   path, std::string_view(reinterpret_cast<const char*>(&kMagic), sizeof kMagic)));
   return output_->WriteAt(0, want.data(), sizeof want);
 }
 

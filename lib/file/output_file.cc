@@ -22,8 +22,20 @@ Status CheckOutput(std::string_view path) {
 
 }  // namespace
 
-StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(std::string_view path) {
+Status CheckReplaces(std::string_view path, std::string_view begins) {
+  const std::string name(path);
+  if (StampOf(name).bytes == 0) return OkStatus();  // none, or empty
+  KRAFLA_ASSIGN_OR_RETURN(const NativeFile file, NativeFile::Open(name, NativeFile::Use::kRead));
+  std::string found(begins.size(), '\0');
+  KRAFLA_ASSIGN_OR_RETURN(const size_t got, file.ReadSome(0, found.data(), found.size()));
+  if (std::string_view(found).substr(0, got) == begins) return OkStatus();
+  return ArgumentError("{}: a file of another kind has this name, it is not replaced", path);
+}
+
+StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(std::string_view path,
+                                                         std::string_view begins) {
   KRAFLA_RETURN_IF_ERROR(CheckOutput(path));
+  if (!begins.empty()) KRAFLA_RETURN_IF_ERROR(CheckReplaces(path, begins));
   const std::string name = FormatText("{}.partial-{}", path, ProcessId());
   // One of that name was left by a killed process of the same id.
   // The object comes first: a file that was made must have an owner that removes it.

@@ -20,7 +20,9 @@ class OutputFile {
  public:
   // Creates "<path>.partial-<process id>". An existing file at `path` stays until Commit replaces
   // it.
-  static StatusOr<std::unique_ptr<OutputFile>> Create(std::string_view path);
+  // begins: how files of this kind begin, see CheckReplaces.
+  static StatusOr<std::unique_ptr<OutputFile>> Create(std::string_view path,
+                                                      std::string_view begins = {});
   // Opens or creates "<path>.partial", a name that the next process finds again, with what it
   // holds. IoError: another process is at it, or it is not a regular file of one name.
   static StatusOr<std::unique_ptr<OutputFile>> OpenPartial(std::string_view path);
@@ -43,6 +45,10 @@ class OutputFile {
   NativeFile file_;  // under its temporary name
   bool keep_ = false;
 };
+
+// ArgumentError where there is a file at `path` that neither is empty nor begins so: it is somebody
+// else's, perhaps what the program reads.
+Status CheckReplaces(std::string_view path, std::string_view begins);
 
 std::string PartialName(std::string_view path);  // "<path>.partial"
 

@@ -139,7 +139,8 @@ Status Session::Save(bool cache, ByteSink& out) const {
 }
 
 Status Session::SaveAs(std::string_view path, bool cache) const {
-  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  const std::string_view magic(kSavedMagic, sizeof(kSavedMagic));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path, magic));
   FileSink sink(*file);
   KRAFLA_RETURN_IF_ERROR(Save(cache, sink));
   KRAFLA_RETURN_IF_ERROR(sink.Flush());

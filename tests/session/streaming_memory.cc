@@ -316,5 +316,21 @@ TEST_CASE("a heat map that cannot be read or written is no reason not to run") {
   CHECK(session->Append(Ids(8, 5, 2048), {}).ok());
 }
 
+TEST_CASE("a file of another kind is never replaced by a heat map") {
+  const StreamedFile file("../trained/kjv-moe", Format::kQ8);
+  ResidencyOptions options = WithBudget(file.Plan(2).least);
+  for (const std::string& path : {file.path(), file.Beside("notes.txt")}) {
+    if (path != file.path()) WriteWholeFile(path, "what I wanted to keep");
+    const std::string before = ReadWholeFile(path);
+    options.heat_map = path;
+    CHECK(file.TryOpen(&options, 1).status().code() == absl::StatusCode::kInvalidArgument);
+    CHECK(ReadWholeFile(path) == before);
+  }
+  WriteWholeFile(file.Beside("empty"), "");
+  options.heat_map = file.Beside("empty");
+  CHECK(NewSession(file.Open(&options, 1), {})->Append(Ids(8, 5, 2048), {}).ok());
+  CHECK(!ReadWholeFile(options.heat_map).empty());
+}
+
 }  // namespace
 }  // namespace krafla::test

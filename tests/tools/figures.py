@@ -56,6 +56,30 @@ class Logits(unittest.TestCase):
         self.assertEqual(result.code, 2, result)
 
 
+class InputsStay(unittest.TestCase):
+    """What a program reads, or is somebody else's, is never replaced by what it writes."""
+
+    def refused(self, path, content, *arguments):
+        path.write_bytes(content)
+        result = call(*arguments)
+        self.assertEqual(result.code, 2, result)
+        self.assertIn(path.name, result.err)
+        self.assertEqual(path.read_bytes(), content)
+
+    def test_inputs_stay(self):
+        bare = models()["chat.mlb"].read_bytes()
+        text = b"In the beginning God created the heaven and the earth. " * 40
+        model, words = FOLDER / "read.mlb", FOLDER / "words.txt"
+        words.write_bytes(text)
+        model.write_bytes(bare)
+        drift = ("ml_eval", "drift", model, "--ref", model, words, "--ctx", "32", "--cache")
+        self.refused(model, bare, *drift, model)
+        self.refused(words, text, *drift, words)
+        report = FOLDER / "report.md"
+        self.refused(report, text, "ml_eval", "quality", model, report, "--models", model, "--kvs", "f16",
+                     "--out", FOLDER / "report")
+
+
 class Perplexity(unittest.TestCase):
     def test_ppl(self):
         text = FOLDER / "text.txt"
@@ -113,7 +137,7 @@ class Drift(unittest.TestCase):
         self.assertEqual(made, self.drift(self.q8, "--cache", cache))
         exact = self.drift(self.q8)
         self.assertTrue(abs(made["kl_mean"] - exact["kl_mean"]) < 1e-6, (made, exact))
-        for damage in (b"", cache.read_bytes()[:-1], bytes(size)):  # of something else: made anew
+        for damage in (b"", cache.read_bytes()[:-1], cache.read_bytes()[:8] + bytes(size - 8)):  # made anew
             cache.write_bytes(damage)
             self.assertEqual(made, self.drift(self.q8, "--cache", cache))
             self.assertEqual(cache.stat().st_size, size)

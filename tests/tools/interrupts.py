@@ -6,7 +6,7 @@ import struct
 import time
 import unittest
 
-from programs import FOLDER, TIMEOUT, call, interrupt_and_wait, models, start, wait_until_it_minds
+from programs import DATA, FOLDER, TIMEOUT, call, interrupt_and_wait, models, start, wait_until_it_minds
 
 SOON = 5.0  # seconds, on a busy machine under a sanitizer
 
@@ -101,3 +101,8 @@ class Interrupts(unittest.TestCase):
         result = call("ml_convert", "gguf", model, model)
         self.assertIn(result.code, (2, 4), result)
         self.assertEqual(model.read_bytes(), b"GGUF" + b"\0" * 100)
+        text = FOLDER / "text.calibration"
+        text.write_bytes(b"words " * 4000)
+        for out in (text, FOLDER / "text"):
+            result = call("ml_convert", "hf", DATA / "models" / "tiny-chat", out, "--wtype", "q4", "--calib", text)
+            self.assertEqual((result.code, text.read_bytes()), (2, b"words " * 4000), result)

@@ -71,6 +71,9 @@ class Streaming(unittest.TestCase):
         heat.write_bytes(kept[:-3])
         self.assertIn("heat map", self.streamed("--ram-budget", "1G", "--heat-map", heat))
         self.assertEqual(len(heat.read_bytes()), len(kept))  # written anew
+        model = self.model.read_bytes()
+        result = call("ml_run", self.model, "-p", "x", "-n", "1", "--ram-budget", "1G", "--heat-map", self.model)
+        self.assertEqual((result.code, self.model.read_bytes() == model), (2, True), result)
 
     def test_refusals(self):
         for value in ("x", "-1", "nan", "1.5X", "", "1e400"):

@@ -40,6 +40,16 @@ ExitCode WriteFile(const std::string& path, int flags, const std::string& text) 
   return kExitOk;
 }
 
+// Before anything is measured: a report takes the place of a report only.
+ExitCode CheckReport(const std::string& path, std::string_view begins) {
+  std::ifstream in(PathOf(path), std::ios::binary);
+  std::string found(begins.size(), '\0');
+  in.read(found.data(), static_cast<std::streamsize>(found.size()));
+  found.resize(static_cast<size_t>(in.gcount()));
+  if (begins.starts_with(found)) return kExitOk;  // what a kill left is short
+  return Fail(kExitArguments, "{}: a file of another kind has this name, it is not replaced", path);
+}
+
 // What a kill left of a line is ended, so that the next one is whole.
 ExitCode ReadRows(const std::string& path, QualityRows* rows) {
   std::ifstream in(PathOf(path));
@@ -129,6 +139,9 @@ ExitCode EvalQuality(const EvalArgs& args) {
     return e;
   }
   QualityRows known;
+  if (ExitCode e = CheckReport(args.out + ".md", kMarkdownBegins)) return e;
+  if (ExitCode e = CheckReport(args.out + ".html", kHtmlBegins)) return e;
+  if (ExitCode e = CheckReport(args.out + ".jsonl", "{\"key\":")) return e;
   if (ExitCode e = ReadRows(args.out + ".jsonl", &known)) return e;
   QualityRows rows;
   for (const std::string& model : args.models) {

@@ -121,8 +121,8 @@ std::string MarkdownReport(const QualityRows& rows) {
 }
 
 std::string HtmlReport(const QualityRows& rows) {
-  std::string html =
-      "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Quality</title>\n"
+  std::string html(kHtmlBegins);
+  html +=
       "<style>body{font-family:sans-serif;margin:2em}td,th{padding:.3em "
       ".7em;text-align:right}td:first-child{text-align:left}tr:nth-child(even){background:#f2f2f2}"
       "</style></head><body>\n<h1>Quality against the reference</h1>\n";

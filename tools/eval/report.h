@@ -5,11 +5,17 @@
 
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace krafla::tools {
 
 using QualityRows = std::vector<nlohmann::ordered_json>;
+
+// How each begins.
+inline constexpr std::string_view kMarkdownBegins = "| model |";
+inline constexpr std::string_view kHtmlBegins =
+    "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>Quality</title>\n";
 
 std::string MarkdownReport(const QualityRows& rows);
 std::string HtmlReport(const QualityRows& rows);

@@ -17,6 +17,8 @@ constexpr uint32_t kVersion = 1;
 constexpr uint32_t kMostUses = uint32_t{1} << 24;  // then all counts of the layer are halved
 constexpr uint64_t kLargestFile = uint64_t{64} << 20;
 
+constexpr std::string_view kMagic = "KRAFLAH\n";
+
 struct Header {
   char magic[8] = {'K', 'R', 'A', 'F', 'L', 'A', 'H', '\n'};
   uint32_t version = kVersion;
@@ -46,6 +48,10 @@ uint32_t HeatMap::ThresholdOf(size_t layer, size_t n) const {
   return sorted[n - 1] > 1 ? sorted[n - 1] : UINT32_MAX;
 }
 
+Status HeatMap::CheckReplaces(const std::string& path) {
+  return krafla::CheckReplaces(path, kMagic);
+}
+
 Status HeatMap::Load(const std::string& path, uint64_t content_hash) {
   KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> file, OpenForReading(path));
   if (file->size() < sizeof(Header) + sizeof(uint64_t) || file->size() > kLargestFile) {
@@ -58,7 +64,7 @@ Status HeatMap::Load(const std::string& path, uint64_t content_hash) {
   std::memcpy(&checksum, bytes.data() + end, sizeof(checksum));
   Header header;
   std::memcpy(&header, bytes.data(), sizeof(header));
-  if (std::memcmp(header.magic, Header().magic, sizeof(header.magic)) != 0 ||
+  if (std::string_view(header.magic, sizeof(header.magic)) != kMagic ||
       header.version != kVersion || checksum != ChecksumOf(bytes.data(), end)) {
     return FileError("{}: not a heat map, or a damaged one", path);
   }
@@ -94,7 +100,7 @@ Status HeatMap::Save(const std::string& path, uint64_t content_hash) const {
   }
   const uint64_t checksum = ChecksumOf(bytes.data(), bytes.size());
   add(&checksum, sizeof(checksum));
-  KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> out, OutputFile::Create(path));
+  KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> out, OutputFile::Create(path, kMagic));
   KRAFLA_RETURN_IF_ERROR(out->WriteAt(0, bytes.data(), bytes.size()));
   return out->Commit();
 }

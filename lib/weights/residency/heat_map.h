@@ -24,6 +24,8 @@ class HeatMap {
   uint32_t ThresholdOf(size_t layer, size_t n) const;
 
   // NotFoundError where there is no such file; FileError for one of another model or a damaged one.
+  // Refuses a file of another kind in the map's place.
+  static Status CheckReplaces(const std::string& path);
   Status Load(const std::string& path, uint64_t content_hash);
   // Appears complete or not at all.
   Status Save(const std::string& path, uint64_t content_hash) const;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <new>
 #include <utility>
 
 #include "lib/weights/residency/pressure_watch.h"
@@ -97,6 +98,7 @@ Residency::Residency(Runtime& runtime, const MlbFile& file, ExpertLayout layout,
     layers_.emplace_back().slot_of.resize(layer.experts, kNoSlot);
   }
   if (layout_.whole_layers) layer_data_.resize(layers_.size());
+  free_.reserve(all_slots_.size());
 }
 
 StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const MlbFile& file,
@@ -134,6 +136,9 @@ StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const M
   }
   KRAFLA_RETURN_IF_ERROR(residency->OpenReader(*native, base));
   if (!options.heat_map.empty()) {
+    // One that cannot be read or written is no reason not to run.
+    const Status other = HeatMap::CheckReplaces(options.heat_map);
+    if (other.code() == absl::StatusCode::kInvalidArgument) return other;
     const Status loaded = residency->heat_.Load(options.heat_map, residency->content_hash_);
     if (!loaded.ok() && loaded.code() != absl::StatusCode::kNotFound) {
       runtime.Log(LogLevel::kWarning, Message(loaded));
@@ -175,8 +180,12 @@ Residency::~Residency() {
   watch_.reset();
   reader_.reset();
   if (!keeps_heat_) return;
-  if (const Status saved = heat_.Save(options_.heat_map, content_hash_); !saved.ok()) {
-    runtime_.Log(LogLevel::kWarning, Message(saved));
+  try {
+    if (const Status saved = heat_.Save(options_.heat_map, content_hash_); !saved.ok()) {
+      runtime_.Log(LogLevel::kWarning, Message(saved));
+    }
+  } catch (const std::bad_alloc&) {
+    // The next start reads in another order.
   }
 }
 
