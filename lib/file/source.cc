@@ -48,8 +48,12 @@ class MemorySource final : public FileSource {
 
 class MappedSource final : public FileSource {
  public:
-  MappedSource(std::string name, Mapping mapping, size_t size)
-      : FileSource(std::move(name)), mapping_(std::move(mapping)), size_(size) {}
+  MappedSource(NativeFile file, Mapping mapping, size_t size)
+      : FileSource(file.name()),
+        file_(std::move(file)),
+        stamp_(file_.Stamp()),
+        mapping_(std::move(mapping)),
+        size_(size) {}
   uint64_t size() const override { return size_; }
   const std::byte* data() const override { return mapping_.data(); }
   Status ReadAt(uint64_t offset, void* out, size_t n) const override {
@@ -57,8 +61,15 @@ class MappedSource final : public FileSource {
     if (n != 0) std::memcpy(out, data() + offset, n);
     return OkStatus();
   }
+  Status CheckUnchanged() const override {
+    const FileStamp now = file_.Stamp();
+    if (now.bytes == stamp_.bytes && now.modified_ns == stamp_.modified_ns) return OkStatus();
+    return FileError("{}: the file was changed while it was open", name());
+  }
 
  private:
+  const NativeFile file_;
+  const FileStamp stamp_;
   Mapping mapping_;
   size_t size_;
 };
@@ -110,7 +121,7 @@ class CallbackSource final : public FileSource {
   uint64_t size_;
 };
 
-StatusOr<std::unique_ptr<FileSource>> MapPart(const FilePart& part) {
+StatusOr<std::unique_ptr<FileSource>> MapPart(FilePart part) {
   const std::string& name = part.file.name();
   if (part.size == 0) return FileError("{}: is empty", name);
   if (part.size > std::numeric_limits<size_t>::max() / 2) {
@@ -119,14 +130,14 @@ StatusOr<std::unique_ptr<FileSource>> MapPart(const FilePart& part) {
   }
   const auto size = static_cast<size_t>(part.size);
   KRAFLA_ASSIGN_OR_RETURN(Mapping mapping, part.file.Map(part.offset, size, /*writable=*/false));
-  return std::make_unique<MappedSource>(name, std::move(mapping), size);
+  return std::make_unique<MappedSource>(std::move(part.file), std::move(mapping), size);
 }
 
 }  // namespace
 
 StatusOr<std::unique_ptr<FileSource>> OpenMapped(std::string_view path) {
-  KRAFLA_ASSIGN_OR_RETURN(const FilePart part, OpenWhole(path));
-  return MapPart(part);
+  KRAFLA_ASSIGN_OR_RETURN(FilePart part, OpenWhole(path));
+  return MapPart(std::move(part));
 }
 
 StatusOr<std::unique_ptr<FileSource>> OpenForReading(std::string_view path) {
@@ -145,7 +156,7 @@ StatusOr<std::unique_ptr<FileSource>> OpenDescriptor(int32_t handle, uint64_t of
   }
   part.offset = offset;
   part.size = size == 0 ? whole - offset : size;
-  if (map) return MapPart(part);
+  if (map) return MapPart(std::move(part));
   return std::make_unique<ReadingSource>(std::move(part));
 }
 

@@ -27,6 +27,9 @@ class FileSource {
   // The open file behind it and where in that byte 0 lies; null where there is none to read from,
   // or where its bytes are in memory.
   virtual const class NativeFile* file(uint64_t* /*base*/) const { return nullptr; }
+  // FileError where a mapped file is not as it was opened: its bytes may be of the old and of the
+  // new one, or gone. Seen afterwards only.
+  virtual Status CheckUnchanged() const { return OkStatus(); }
   const std::string& name() const { return name_; }  // for messages
 
  protected:

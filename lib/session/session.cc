@@ -125,6 +125,7 @@ StatusOr<std::unique_ptr<Session>> Session::Make(std::shared_ptr<const Model> mo
 
 StatusOr<std::unique_ptr<Session>> Session::Create(std::shared_ptr<const Model> model,
                                                    const SessionOptions& given) {
+  KRAFLA_RETURN_IF_ERROR(model->file().source().CheckUnchanged());
   SessionOptions wanted = given;
   if (model->residency() != nullptr) wanted.slab_bytes = model->residency()->info().slab_bytes;
   KRAFLA_ASSIGN_OR_RETURN(const SessionOptions options, Resolve(model->config(), wanted));

@@ -89,6 +89,41 @@ TEST_CASE("a model inside of another file is opened by its handle, mapped and re
   }
 }
 
+#if !defined(_WIN32)  // where a file that is mapped cannot be changed
+TEST_CASE("a mapped file that was changed serves no new session, one that was read does") {
+  const std::string path = TinyModelPath() + ".changed";
+  const std::string bytes = ReadAll(TinyModelPath());
+  for (const bool truncated : {false, true}) {
+    CAPTURE(truncated);
+    std::ofstream(path, std::ios::binary) << bytes;
+    krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
+    krafla_model* raw = nullptr;
+    options.load = KRAFLA_LOAD_MAP;
+    REQUIRE(krafla_model_open_path(&raw, nullptr, path.data(), path.size(), &options) == KRAFLA_OK);
+    const ModelHandle mapped(raw);
+    options.load = KRAFLA_LOAD_READ;
+    REQUIRE(krafla_model_open_path(&raw, nullptr, path.data(), path.size(), &options) == KRAFLA_OK);
+    const ModelHandle read(raw);
+    const std::vector<float> expected = LogitsOf(read.get());
+    REQUIRE(LogitsOf(mapped.get()) == expected);
+    if (truncated) {
+      std::filesystem::resize_file(path, bytes.size() / 2);
+    } else {
+      std::fstream file(path, std::ios::binary | std::ios::in | std::ios::out);
+      file.seekp(static_cast<std::streamoff>(bytes.size() / 2)) << "something else";
+      file.close();
+      std::filesystem::last_write_time(path, std::filesystem::file_time_type::clock::now() +
+                                                 std::chrono::seconds(2));  // clocks are coarse
+    }
+    krafla_session* session = nullptr;
+    CHECK(krafla_session_create(&session, mapped.get(), nullptr) == KRAFLA_E_FILE);
+    CHECK(std::strstr(krafla_error_message(), "changed") != nullptr);
+    CHECK(LogitsOf(read.get()) == expected);
+  }
+  std::filesystem::remove(path);
+}
+#endif
+
 TEST_CASE("an automatic load copies only what takes at most half of the budget") {
   const std::string& path = TinyModelPath();
   const auto weights_read = [&](int32_t load, uint64_t budget) -> std::pair<int32_t, uint64_t> {
