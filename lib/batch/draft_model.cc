@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/batch/speculator.h"
+#include "lib/session/common_prefix.h"
 
 namespace krafla {
 namespace {
@@ -50,10 +51,7 @@ class ModelSpeculator final : public Speculator {
     most_ = std::min({most, kMost, static_cast<size_t>(room)});
     if (length < rest_until_) most_ = 0;
     if (most_ == 0) return OkStatus();
-    const std::span<const int32_t> has = draft_.ids();
-    size_t common = 0;
-    while (common < std::min(has.size(), read.size()) && has[common] == read[common]) ++common;
-    const int64_t kept = draft_.CutBack(static_cast<int64_t>(common));
+    const int64_t kept = draft_.CutBack(static_cast<int64_t>(CommonPrefix(draft_.ids(), read)));
     more_.assign(read.begin() + kept, read.end());
     more_.push_back(next);
     if (sampler.has_custom()) {  // the host's function is not called for what is only guessed

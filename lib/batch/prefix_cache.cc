@@ -6,12 +6,6 @@
 
 namespace krafla {
 
-size_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b) {
-  const size_t n = std::min(a.size(), b.size());
-  return static_cast<size_t>(
-      std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(n), b.begin()).first - a.begin());
-}
-
 PrefixCache::Found PrefixCache::Find(std::span<const int32_t> ids) {
   Found found;
   Entry* best = nullptr;

@@ -13,11 +13,10 @@
 #include <utility>
 #include <vector>
 
+#include "lib/session/common_prefix.h"
 #include "lib/session/session.h"
 
 namespace krafla {
-
-size_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b);
 
 // Of entries with a time of last use, at least one: the index of the one unused for longest.
 template <typename Entry>

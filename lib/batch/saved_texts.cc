@@ -28,19 +28,36 @@ std::string TextOf(const fs::path& path) {
 }
 
 // Of a file that this scheduler can go on with; its checksum is compared when it is loaded.
-StatusOr<std::vector<int32_t>> ReadIds(const std::string& path, const Session& root) {
+using Ids = std::vector<int32_t>;
+
+StatusOr<Ids> ReadIds(const std::string& path, const Session& root) {
   KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, OpenForReading(path));
   SavedReader reader(*source);
   SavedHeader header;
   KRAFLA_RETURN_IF_ERROR(ReadSavedHeader(reader, &header));
   if (header.model_hash != root.model()->file().content_hash() ||
       header.kv != static_cast<int32_t>(root.kv()) || header.arithmetic != KRAFLA_ARITHMETIC ||
-      (header.flags & kSavedCache) == 0 || header.n_ids > static_cast<uint64_t>(root.context())) {
+      (header.flags & kSavedCache) == 0) {
     return UnsupportedError("{}: of another kind", path);
   }
-  std::vector<int32_t> ids(static_cast<size_t>(header.n_ids));
+  if (header.n_ids > static_cast<uint64_t>(root.context())) {
+    return ContextError("{}: {} tokens, want at most {}", path, header.n_ids, root.context());
+  }
+  Ids ids(static_cast<size_t>(header.n_ids));
   KRAFLA_RETURN_IF_ERROR(reader.Read(ids.data(), ids.size() * sizeof(int32_t)));
   return ids;
+}
+
+// That a file is of no use to this version: not one that the next start, with more memory or a
+// larger context, may read.
+bool IsUseless(const Status& status) {
+  return status.code() == absl::StatusCode::kDataLoss ||
+         status.code() == absl::StatusCode::kUnimplemented;
+}
+
+// Of a text; entries without ids are of files that cannot be used now.
+bool IsBeginning(std::span<const int32_t> part, std::span<const int32_t> whole) {
+  return !part.empty() && part.size() <= whole.size() && CommonPrefix(part, whole) == part.size();
 }
 
 void Delete(const std::string& path) {
@@ -90,14 +107,14 @@ Status SavedTexts::List() {
   std::sort(candidates.begin(), candidates.end(),
             [](const Candidate& a, const Candidate& b) { return a.time < b.time; });
   for (const Candidate& candidate : candidates) {
-    StatusOr<std::vector<int32_t>> ids = ReadIds(candidate.path, *root_);
-    if (!ids.ok()) {
+    StatusOr<Ids> ids = ReadIds(candidate.path, *root_);
+    if (!ids.ok() && IsUseless(ids.status())) {
       Delete(candidate.path);
       continue;
     }
     std::error_code ignored;
     const uint64_t bytes = fs::file_size(PathOf(candidate.path), ignored);
-    entries_.push_back({candidate.path, *std::move(ids), bytes, ++clock_});
+    entries_.push_back({candidate.path, std::move(ids).value_or(Ids()), bytes, ++clock_});
     bytes_ += bytes;
   }
   MakeRoom(0);
@@ -138,9 +155,7 @@ std::shared_ptr<Session> SavedTexts::Load(std::span<const int32_t> ids, size_t t
       entries_[best].used = ++clock_;
       return *std::move(session);
     }
-    const bool memory = restored.code() == absl::StatusCode::kResourceExhausted ||
-                        restored.code() == absl::StatusCode::kPermissionDenied;  // a budget
-    if (!memory) Remove(best);
+    if (IsUseless(restored)) Remove(best);
   } catch (const std::bad_alloc&) {
     // Then it is read anew.
   }
@@ -154,6 +169,9 @@ void SavedTexts::Collect(bool wait) {
   if (writing == Writing::kAtWork) return;
   session_.reset();  // here, where the pages' other sessions are
   if (writing == Writing::kFailed) return;
+  for (size_t i = entries_.size(); i-- > 0;) {
+    if (IsBeginning(entries_[i].ids, written_.ids)) Remove(i);  // the new one serves for it
+  }
   bytes_ += written_.bytes;
   entries_.push_back(std::move(written_));
 }
@@ -168,17 +186,16 @@ void SavedTexts::Save(std::shared_ptr<Session> session, bool wait) {
   Collect(wait);
   if (session_ != nullptr) return;
   const std::span<const int32_t> ids = session->ids();
-  for (size_t i = entries_.size(); i-- > 0;) {
-    Entry& entry = entries_[i];
-    const size_t common = CommonPrefix(entry.ids, ids);
-    if (common == ids.size()) {  // it is there, perhaps with more behind it
-      entry.used = ++clock_;
-      return;
-    }
-    if (common == entry.ids.size()) Remove(i);  // the new one serves for it
+  for (Entry& entry : entries_) {
+    if (!IsBeginning(ids, entry.ids)) continue;
+    entry.used = ++clock_;  // it is there, perhaps with more behind it
+    return;
   }
   const uint64_t bytes = session->saved_bytes(/*cache=*/true);
   if (bytes > budget_) return;
+  for (Entry& entry : entries_) {
+    if (IsBeginning(entry.ids, ids)) entry.used = 0;  // the first to make room
+  }
   MakeRoom(bytes);
   written_ = {fmt::format("{}/{}{:016x}{}", folder_, prefix_,
                           ChecksumOf(ids.data(), ids.size_bytes()), kEnding),
@@ -186,16 +203,20 @@ void SavedTexts::Save(std::shared_ptr<Session> session, bool wait) {
   entries_.reserve(entries_.size() + 1);
   writing_.store(Writing::kAtWork, std::memory_order_relaxed);
   session_ = std::move(session);
-  (void)writer_.Start([this] {
-    bool written = false;
-    try {
-      written = session_->SaveAs(written_.path, /*cache=*/true).ok();
-    } catch (const std::bad_alloc&) {
-      // Then it is not kept.
-    }
-    writing_.store(written ? Writing::kDone : Writing::kFailed, std::memory_order_release);
-    return OkStatus();
-  });
+  try {
+    (void)writer_.Start([this] {
+      bool written = false;
+      try {
+        written = session_->SaveAs(written_.path, /*cache=*/true).ok();
+      } catch (const std::bad_alloc&) {
+        // Then it is not kept.
+      }
+      writing_.store(written ? Writing::kDone : Writing::kFailed, std::memory_order_release);
+      return OkStatus();
+    });
+  } catch (const std::bad_alloc&) {
+    writing_.store(Writing::kFailed, std::memory_order_relaxed);
+  }
   if (wait) Collect(true);
 }
 

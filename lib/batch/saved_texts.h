@@ -1,8 +1,8 @@
 // Texts of ended replies in a folder: those that memory has no room for, and all when a scheduler
 // goes away, so that the next one goes on with them. Each is a saved session (lib/session/saved.h)
 // under a name that says its model and its ids. Files of other models and anything else there are
-// left alone; those of this one that cannot be used are removed. Whatever fails here is a text that
-// is not found: nothing else depends on it.
+// left alone; those of this one that no later start could use are removed. Whatever fails here is a
+// text that is not found: nothing else depends on it.
 //
 // One text at a time is written beside the work; those that come meanwhile are not kept.
 #ifndef KRAFLA_LIB_BATCH_SAVED_TEXTS_H_
@@ -44,7 +44,7 @@ class SavedTexts {
  private:
   struct Entry {
     std::string path;
-    std::vector<int32_t> ids;
+    std::vector<int32_t> ids;  // none: a file that counts and ages, but cannot be used now
     uint64_t bytes = 0;
     uint64_t used = 0;
   };

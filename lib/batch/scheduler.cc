@@ -138,7 +138,7 @@ StatusOr<bool> Scheduler::Step(int64_t max_us) {
       }
     }
     auto done = job_.Run(pause);
-    if (!done.ok()) {  // no callback of a job fails: a fault that would come again
+    if (!done.ok()) {  // no callback of a job fails: it is memory or the disk, and theirs alike
       job_.Drop();
       in_pass_ = false;
       for (const RequestPtr& request : running_) End(*request, done.status());

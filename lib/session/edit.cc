@@ -3,17 +3,12 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/session/common_prefix.h"
 #include "lib/session/job.h"
 #include "lib/session/session.h"
 
 namespace krafla {
 namespace {
-
-int64_t CommonPrefix(std::span<const int32_t> a, std::span<const int32_t> b) {
-  const size_t n = std::min(a.size(), b.size());
-  return std::mismatch(a.begin(), a.begin() + static_cast<ptrdiff_t>(n), b.begin()).first -
-         a.begin();
-}
 
 // Exchanges two values again at the end of a scope, unless it was told to let be.
 template <typename T>
@@ -43,8 +38,9 @@ Status Session::Edit(std::span<const int32_t> ids, const AppendOptions& options,
   if (n > options_.context) {
     return ContextError("context: {} tokens, want at most {}", n, options_.context);
   }
-  const int64_t common = CommonPrefix(this->ids(), ids);
-  if (common == n && options.on_hidden == nullptr && options.logits != WantLogits::kAll) {
+  const auto common = static_cast<int64_t>(CommonPrefix(this->ids(), ids));
+  const bool rows = options.on_hidden != nullptr || options.logits == WantLogits::kAll;
+  if (common == n && (n == 0 || !rows)) {
     return Truncate(n, report);
   }
   int64_t kept = common;

@@ -77,6 +77,10 @@ TEST_CASE("texts go to the folder when memory has no room, and come back") {
   const auto model = OpenTiny("smollm2", Format::kQ8, MakeRuntime(1));
   const auto scheduler = NewScheduler(model, WithFolder(folder.path(), 200000));
   for (uint32_t i = 0; i < 12; ++i) Reused(model, *scheduler, Ids(100, i + 1, 512));
+  // They are written beside the work: a slow disk may still be at the first.
+  for (int i = 0; i < 1000 && scheduler->info().in_folder == 0; ++i) {
+    Reused(model, *scheduler, Ids(100, static_cast<uint32_t>(i % 12) + 1, 512));
+  }
   const SchedulerInfo info = scheduler->info();
   CHECK(info.cached < 12);
   CHECK(info.in_folder > 0);
@@ -85,6 +89,31 @@ TEST_CASE("texts go to the folder when memory has no room, and come back") {
   for (uint32_t i = 0; i < 12; ++i)
     reused += Reused(model, *scheduler, Going(Ids(100, i + 1, 512), 40));
   CHECK(reused > 0);
+}
+
+TEST_CASE("texts that a scheduler has no room for are left to the next one") {
+  const TempFolder folder;
+  const auto model = OpenTiny("smollm2", Format::kQ8, MakeRuntime(1));
+  SchedulerOptions options = WithFolder(folder.path(), uint64_t{64} << 20);
+  const auto text = Ids(100, 1, 512);
+  Reused(model, *NewScheduler(model, options), text);
+  SchedulerOptions small = options;
+  small.session.context = 64;
+  Reused(model, *NewScheduler(model, small), Ids(20, 2, 512));
+  CHECK(Reused(model, *NewScheduler(model, options), Going(text, 3)) == 100);
+}
+
+TEST_CASE("a text too large for the folder takes no other's place") {
+  const TempFolder folder;
+  const auto model = OpenTiny("smollm2", Format::kQ8, MakeRuntime(1));
+  SchedulerOptions options = WithFolder(folder.path(), uint64_t{64} << 20);
+  const auto text = Ids(60, 1, 512);
+  Reused(model, *NewScheduler(model, options), text);
+  options.folder_bytes = std::filesystem::file_size(Files(folder.path()).at(0)) + 100;
+  std::vector<int32_t> longer = text;
+  for (const int32_t id : Ids(100, 2, 512)) longer.push_back(id);
+  Reused(model, *NewScheduler(model, options), longer);
+  CHECK(Reused(model, *NewScheduler(model, options), Going(text, 3)) == 60);
 }
 
 TEST_CASE("files that are damaged, gone, foreign or of another kind change no reply") {

@@ -101,6 +101,16 @@ TEST_CASE("an edit reports what it kept") {
   REQUIRE(report.recomputed == 1);
 }
 
+TEST_CASE("a text is edited to nothing, whatever rows are wanted") {
+  const auto session = NewSession(OpenTiny("qwen3", Format::kF32, MakeRuntime(1)), {});
+  AppendOptions rows;
+  rows.logits = WantLogits::kAll;
+  rows.on_logits = [](void*, int64_t, const float*, size_t) { return 1; };
+  REQUIRE(session->Append(Ids(40, 3, 512), {}).ok());
+  REQUIRE(session->Edit({}, rows, nullptr).ok());
+  REQUIRE(session->length() == 0);
+}
+
 TEST_CASE("hidden states do not depend on the batch, and the head of them gives the logits") {
   const auto ids = Ids(50, 3, ReadConfig("llama3").n_vocab);
   std::vector<std::vector<float>> wanted;
