@@ -32,10 +32,13 @@ std::string_view Trimmed(std::string_view text) {
 class Reply {
  public:
   Reply(chat::ReplyParser parser, const Tokenizer* tokenizer)
-      : parser_(std::move(parser)), decoder_(tokenizer, /*skip_special=*/false) {}
+      : parser_(std::move(parser)),
+        tokenizer_(tokenizer),
+        decoder_(tokenizer, /*skip_special=*/false) {}
 
   Status Push(int32_t id) {
     bytes_.clear();
+    if (!tokenizer_->Has(id)) return OkStatus();  // a padding of the model's
     KRAFLA_RETURN_IF_ERROR(decoder_.Push(id, &bytes_));
     Push(bytes_);
     return OkStatus();
@@ -83,6 +86,7 @@ class Reply {
   }
 
   chat::ReplyParser parser_;
+  const Tokenizer* tokenizer_;
   StreamDecoder decoder_;
   std::string bytes_, content_, reasoning_, call_, calls_;
   size_t n_calls_ = 0;
@@ -96,6 +100,7 @@ struct krafla_chat {
   Conversation conversation;
   std::shared_ptr<const void> owner;  // of the tokenizer's bytes
   std::shared_ptr<const Tokenizer> tokenizer;
+  int32_t n_vocab = INT32_MAX;  // the model's, where it is known
   std::shared_ptr<capi::SharedVocabulary> vocabulary;
   std::vector<TrustedVariable> variables;
   krafla_chat_options options = KRAFLA_CHAT_OPTIONS_INIT;
@@ -220,8 +225,10 @@ int32_t krafla_chat_from_model(krafla_chat** out, const krafla_model* model,
     const std::string_view source = model->shared->model->chat_template();
     if (source.empty()) return NotFoundError("chat: the model carries no template");
     KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<ChatTemplate> parsed, ChatTemplate::Parse(source));
-    return Make(out, model->shared, std::move(tokenizer), model->shared->vocabulary,
-                std::move(parsed), source, options);
+    KRAFLA_RETURN_IF_ERROR(Make(out, model->shared, std::move(tokenizer), model->shared->vocabulary,
+                                std::move(parsed), source, options));
+    (*out)->n_vocab = static_cast<int32_t>(model->shared->model->config().n_vocab);
+    return OkStatus();
   });
 }
 
@@ -336,6 +343,9 @@ int32_t krafla_chat_append(krafla_chat* chat, krafla_session* session,
 
 int32_t krafla_chat_push(krafla_chat* chat, int32_t id) {
   return With(chat, [&]() -> Status {
+    if (id < 0 || id >= chat->n_vocab) {
+      return ArgumentError("id: got {}, want 0 to {}", id, chat->n_vocab - 1);
+    }
     if (!chat->reply) chat->reply = NewReply(*chat, chat->prompt_end);
     return chat->reply->Push(id);
   });

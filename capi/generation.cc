@@ -108,6 +108,7 @@ StatusOr<std::unique_ptr<Generation>> Generation::Create(krafla_session* session
 
 Status Generation::OpenText(std::vector<std::string> stops) {
   if (options_.tokenizer != nullptr) {
+    tokenizer_owner_ = options_.tokenizer->owner;
     tokenizer_ = options_.tokenizer->tokenizer;
   } else if (!session_->shared->model->tokenizer_table().empty()) {
     KRAFLA_ASSIGN_OR_RETURN(tokenizer_, session_->shared->tokenizer());

@@ -65,6 +65,7 @@ class Generation {
   krafla_generate_options options_;  // its arrays are not used: the copies below are
   std::vector<int32_t> end_ids_;
   std::shared_ptr<SharedSampler> sampler_;
+  std::shared_ptr<const void> tokenizer_owner_;  // of its table's bytes, where it is the caller's
   std::shared_ptr<const Tokenizer> tokenizer_;
   std::optional<TextStream> text_;
   std::unique_ptr<ConstrainedReply> constraint_;  // may be null

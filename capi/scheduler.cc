@@ -83,7 +83,7 @@ class RequestTask final : public Task {
     }
     generation_.reset();
     handle_.session.reset();  // it is the cache's now
-    events_.End(end, Message(status));
+    events_.End(end, status.ok() ? "" : krafla_error_message());
   }
 
   EventQueue& events() { return events_; }

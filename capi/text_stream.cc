@@ -13,7 +13,7 @@ namespace krafla::capi {
 constexpr size_t kRoom = 1024;
 
 TextStream::TextStream(const Tokenizer* tokenizer, std::vector<std::string> stops)
-    : decoder_(tokenizer, /*skip_special=*/true), stops_(std::move(stops)) {
+    : tokenizer_(tokenizer), decoder_(tokenizer, /*skip_special=*/true), stops_(std::move(stops)) {
   for (const std::string& stop : stops_) longest_ = std::max(longest_, stop.size());
   raw_.reserve(kRoom);
   text_.reserve(kRoom + longest_);
@@ -60,7 +60,7 @@ StatusOr<std::string_view> TextStream::Push(int32_t id) {
   text_.erase(0, given_);
   given_ = 0;
   if (stop_ >= 0) return std::string_view();
-  KRAFLA_RETURN_IF_ERROR(decoder_.Push(id, &raw_));
+  if (tokenizer_->Has(id)) KRAFLA_RETURN_IF_ERROR(decoder_.Push(id, &raw_));
   Clean();
   given_ = text_.size();
   if (!stops_.empty()) {

@@ -30,6 +30,7 @@ class TextStream {
   size_t FindStop();
   size_t HeldLength() const;
 
+  const Tokenizer* tokenizer_;
   StreamDecoder decoder_;
   std::vector<std::string> stops_;
   size_t longest_ = 0;

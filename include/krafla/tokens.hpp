@@ -7,10 +7,9 @@
 #ifndef KRAFLA_TOKENS_HPP_
 #define KRAFLA_TOKENS_HPP_
 
+#include <deque>
 #include <iterator>
-#include <optional>
 #include <string>
-#include <utility>
 
 #include "krafla/session.hpp"
 
@@ -52,41 +51,39 @@ class Tokens {
     using pointer = const Token*;
     using reference = const Token&;
     explicit Iterator(Tokens* tokens) : tokens_(tokens) {}
-    const Token& operator*() const { return *tokens_->token_; }
-    const Token* operator->() const { return &*tokens_->token_; }
+    const Token& operator*() const { return tokens_->tokens_.front(); }
+    const Token* operator->() const { return &tokens_->tokens_.front(); }
     Iterator& operator++() {
-      tokens_->Next();
+      tokens_->tokens_.pop_front();
+      tokens_->Fill();
       return *this;
     }
-    void operator++(int) { tokens_->Next(); }
+    void operator++(int) { ++*this; }
     friend bool operator==(const Iterator& a, End) { return a.at_end(); }
     friend bool operator!=(const Iterator& a, End) { return !a.at_end(); }
 
    private:
-    bool at_end() const { return !tokens_->token_; }
+    bool at_end() const { return tokens_->tokens_.empty(); }
     Tokens* tokens_;
   };
   Iterator begin() {
-    Next();
+    Fill();
     return Iterator(this);
   }
   End end() const noexcept { return {}; }
 
  private:
-  // The last step may give two: a token and what was held back.
   void Push(const krafla_token& token) {
-    std::optional<Token>& slot = token_ ? held_ : token_;
-    slot =
-        Token{token.id, token.position, std::string(token.text, token.text_length), token.logprob};
+    tokens_.push_back(
+        {token.id, token.position, std::string(token.text, token.text_length), token.logprob});
   }
-  void Next() {
-    token_ = std::exchange(held_, std::nullopt);
-    while (!token_ && !ended_) ended_ = session_.Step(0);
+  // A step may give none, or several: those of a draft, or what a constraint forces.
+  void Fill() {
+    while (tokens_.empty() && !ended_) ended_ = session_.Step(0);
   }
 
   Session& session_;
-  std::optional<Token> token_;
-  std::optional<Token> held_;
+  std::deque<Token> tokens_;  // reported, the first one being looked at
   bool ended_ = false;
 };
 

@@ -196,6 +196,8 @@ int32_t Tokenizer::FindToken(std::string_view text) const {
   return impl_->Find(id) == nullptr ? kNoToken : id;
 }
 
+bool Tokenizer::Has(int32_t id) const { return impl_->Find(id) != nullptr; }
+
 bool Tokenizer::IsSpecial(int32_t id) const {
   const TokenRecord* token = impl_->Find(id);
   return token != nullptr && (token->flags & kTokenSpecial) != 0;

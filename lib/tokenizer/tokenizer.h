@@ -59,6 +59,8 @@ class Tokenizer {
   // The id of a token by the vocabulary's spelling, or kNoToken.
   int32_t FindToken(std::string_view text) const;
 
+  bool Has(
+      int32_t id) const;  // models may have ids beyond their tokenizer's, which stand for nothing
   bool IsSpecial(int32_t id) const;  // false for an unknown id
   int32_t vocab_size() const;        // ids are in [0, vocab_size); a vocabulary may have holes
   // kNoToken where the tokenizer names none.

@@ -2,6 +2,7 @@
 // again by the conversation; forced text in one pass.
 #include <string>
 
+#include "krafla/krafla.hpp"
 #include "krafla/krafla_batch.h"
 #include "tests/capi/constrained.h"
 
@@ -208,6 +209,21 @@ TEST_CASE("calls that cannot be constrained are refused") {
 }
 
 // With log-probabilities each token is decoded for itself, so the two ways can be compared.
+TEST_CASE("a range gives every token, forced ones too") {
+  const krafla::Model model = krafla::Model::Open(TinyModelPath());
+  const krafla::Tokenizer tokenizer(model);
+  const krafla::Constraint constraint =
+      krafla::Constraint::Regex(tokenizer, "In the beginning God created the heaven");
+  krafla::Session session(model);
+  session.Append(kPrompt);
+  krafla::Sampler sampler;
+  krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
+  options.constraint = constraint.get();
+  std::string text;
+  for (const krafla::Token& token : krafla::Tokens(session, sampler, options)) text += token.text;
+  REQUIRE(text == "In the beginning God created the heaven");
+}
+
 TEST_CASE("forced text is read in one pass and changes nothing") {
   ModelHandle model = OpenTiny();
   TokenizerHandle tokenizer = MakeTokenizer(model.get());

@@ -177,6 +177,25 @@ TEST_CASE("a generation that is abandoned keeps its whole tokens") {
   REQUIRE(krafla_session_append(session.get(), kPrompt.data(), 1, nullptr) == KRAFLA_OK);
 }
 
+TEST_CASE("a tokenizer may be freed while replies go on with it") {
+  ModelHandle model = OpenTiny();
+  const Reply plain = Plain(model.get(), 3);
+  Reply reply;
+  krafla_generate_options options = Options(&reply);
+  SessionHandle session = Prompted(model.get());
+  {
+    krafla_tokenizer* raw = nullptr;
+    REQUIRE(krafla_tokenizer_open_path(&raw, TinyModelPath().data(), TinyModelPath().size()) ==
+            KRAFLA_OK);
+    const TokenizerHandle tokenizer(raw);
+    options.tokenizer = raw;
+    REQUIRE(krafla_session_begin_generate(session.get(), HotSampler(3).get(), &options) ==
+            KRAFLA_OK);
+  }
+  REQUIRE(krafla_session_step(session.get(), -1) == KRAFLA_OK);
+  REQUIRE(reply.text == plain.text);
+}
+
 TEST_CASE("the library's own thread gives the same through polled events") {
   ModelHandle model = OpenTiny();
   const Reply plain = Plain(model.get(), 3);
