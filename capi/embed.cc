@@ -14,22 +14,22 @@ using capi::SessionUse;
 namespace {
 
 struct Pool {
-  int32_t kind;
+  const krafla_embed_options& options;
   int64_t rows = 0;
   std::vector<double> sum;
 
   void Add(const float* row) {
     ++rows;
-    if (kind == KRAFLA_POOL_FIRST && rows > 1) return;
+    if (options.pool == KRAFLA_POOL_FIRST && rows > 1) return;
     for (size_t i = 0; i < sum.size(); ++i) {
-      sum[i] = kind == KRAFLA_POOL_MEAN ? sum[i] + static_cast<double>(row[i])
-                                        : static_cast<double>(row[i]);
+      sum[i] = options.pool == KRAFLA_POOL_MEAN ? sum[i] + static_cast<double>(row[i])
+                                                : static_cast<double>(row[i]);
     }
   }
 
-  void Write(bool normalize, float* out) const {
-    double divisor = kind == KRAFLA_POOL_MEAN ? static_cast<double>(rows) : 1;
-    if (normalize) {
+  void Write(float* out) const {
+    double divisor = options.pool == KRAFLA_POOL_MEAN ? static_cast<double>(rows) : 1;
+    if (options.normalize != 0) {
       double squares = 0;
       for (const double value : sum) squares += value * value;
       divisor = squares > 0 ? std::sqrt(squares) : 1;
@@ -59,7 +59,7 @@ extern "C" int32_t krafla_session_embed(krafla_session* session, const int32_t* 
     KRAFLA_CHECK_POINTER(out);
     SessionUse use(session);
     KRAFLA_RETURN_IF_ERROR(use.status());
-    Pool pool{given.pool, 0, std::vector<double>(width)};
+    Pool pool{given, 0, std::vector<double>(width)};
     AppendOptions append;
     append.logits = WantLogits::kNone;
     append.user = &pool;
@@ -67,10 +67,16 @@ extern "C" int32_t krafla_session_embed(krafla_session* session, const int32_t* 
       static_cast<Pool*>(user)->Add(row);
       return 0;
     };
+    if (given.on_progress != nullptr) {
+      append.on_progress = [](void* user, int64_t done, int64_t total) {
+        const krafla_embed_options& options = static_cast<Pool*>(user)->options;
+        return options.on_progress(options.user, done, total);
+      };
+    }
     const int64_t before = session->session->length();
     KRAFLA_RETURN_IF_ERROR(session->session->Append(span, append));
     session->NoteAppend(before);
-    pool.Write(given.normalize != 0, out);
+    pool.Write(out);
     return OkStatus();
   });
 }

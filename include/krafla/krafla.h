@@ -42,7 +42,7 @@ extern "C" {
 
 enum {
   KRAFLA_OK = 0,
-  KRAFLA_PAUSED = 1,      /* krafla_session_step: time is up, more to do */
+  KRAFLA_PAUSED = 1,      /* of a step: time is up, more to do; of a poll: nothing came */
   KRAFLA_E_ARGUMENT = -1, /* a value that the caller gave is not valid */
   KRAFLA_E_MEMORY = -2,   /* an allocation failed */
   KRAFLA_E_BUDGET = -3,   /* would exceed the runtime's byte budget; the message names the need */
@@ -327,7 +327,9 @@ typedef struct krafla_session_options {
   int32_t kv;          /* KRAFLA_KV_* */
   int32_t has_reserve; /* non-zero: reserve holds, else the whole context */
   int64_t reserve; /* positions whose memory is taken at creation; more is taken as it is needed */
-  int64_t batch; /* prompt positions computed together; 0: 256. Never changes a bit of the result */
+  /* Prompt positions computed together; 0: 256, up to 2,048 where experts are streamed. Never
+   * changes a bit of the result. */
+  int64_t batch;
 } krafla_session_options;
 #define KRAFLA_SESSION_OPTIONS_INIT \
   { sizeof(krafla_session_options), 0, 0, 0, 0, 0 }
@@ -440,9 +442,12 @@ typedef struct krafla_embed_options {
   size_t struct_size;
   int32_t pool;      /* KRAFLA_POOL_* of the hidden states of the ids given */
   int32_t normalize; /* non-zero: divided by its Euclidean length */
+  /* In positions; non-zero: KRAFLA_E_CALLBACK. */
+  int (*on_progress)(void *user, int64_t done, int64_t total);
+  void *user;
 } krafla_embed_options;
 #define KRAFLA_EMBED_OPTIONS_INIT \
-  { sizeof(krafla_embed_options), 0, 0 }
+  { sizeof(krafla_embed_options), 0, 0, NULL, NULL }
 
 /* Reads ids as an append does, and writes their pooled hidden state [n_embd] to out;
  * KRAFLA_E_BUFFER where it does not fit (nothing is read then). since 1 */
@@ -740,9 +745,9 @@ typedef struct krafla_event {
   { sizeof(krafla_event), 0, 0, 0, 0, 0, 0, 0, 0, NULL, 0, 0, 0, NULL, NULL, 0, 0, NULL, NULL }
 
 /* Reads ids (n may be 0) and generates (sampler may be NULL: only reads) on a thread of the library
- * while the caller goes on. options->on_token must be NULL; NULL options mean the defaults. Until
- * KRAFLA_EVENT_END has been polled every other call on the session but cancel and free returns
- * KRAFLA_E_STATE. since 1 */
+ * while the caller goes on. options->on_token must be NULL; NULL options mean the defaults. A
+ * custom stage of the sampler is called on that thread. Until KRAFLA_EVENT_END has been polled
+ * every other call on the session but cancel and free returns KRAFLA_E_STATE. since 1 */
 KRAFLA_API int32_t krafla_session_start(krafla_session *session, const int32_t *ids, size_t n,
                                         krafla_sampler *sampler,
                                         const krafla_generate_options *options);

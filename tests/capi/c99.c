@@ -40,7 +40,7 @@ CHECK(bias_size, sizeof(krafla_bias) == 16);
 CHECK(custom_size, sizeof(krafla_custom_stage) == 24);
 CHECK(stage_info_size, sizeof(krafla_stage_info) == 32);
 CHECK(string_size, sizeof(krafla_string) == 16);
-CHECK(embed_size, sizeof(krafla_embed_options) == 16);
+CHECK(embed_size, sizeof(krafla_embed_options) == 32);
 CHECK(save_size, sizeof(krafla_save_options) == 16);
 CHECK(restore_size, sizeof(krafla_restore_options) == 32);
 CHECK(event_length, offsetof(krafla_event, text_length) == 64);
