@@ -10,6 +10,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "krafla/krafla_chat.h"
 #include "krafla/session.hpp"
@@ -51,10 +52,20 @@ class Chat {
   }
 
   // The number of messages that were dropped.
-  std::size_t Append(Session& session) {
+  std::size_t Append(Session& session,
+                     const krafla_append_options& options = KRAFLA_APPEND_OPTIONS_INIT) {
     std::size_t dropped = 0;
-    Check(krafla_chat_append(handle_.get(), session.get(), nullptr, &dropped));
+    Check(krafla_chat_append(handle_.get(), session.get(), &options, &dropped));
     return dropped;
+  }
+  // The prompt of the next reply, for whoever reads it elsewhere.
+  std::vector<std::int32_t> Encode() {
+    std::size_t n = 0;
+    const std::int32_t code = krafla_chat_encode(handle_.get(), nullptr, 0, &n);
+    if (code != KRAFLA_E_BUFFER) Check(code);
+    std::vector<std::int32_t> ids(n);
+    if (n > 0) Check(krafla_chat_encode(handle_.get(), ids.data(), n, &n));
+    return ids;
   }
   void Push(std::int32_t id) { Check(krafla_chat_push(handle_.get(), id)); }
   void Push(std::string_view text) {

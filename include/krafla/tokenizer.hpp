@@ -61,6 +61,12 @@ class Tokenizer {
     text.resize(n);
     return text;
   }
+  krafla_tokenizer_info info() const {
+    krafla_tokenizer_info info{};
+    info.struct_size = sizeof(info);
+    Check(krafla_tokenizer_get_info(handle_.get(), &info));
+    return info;
+  }
   krafla_tokenizer* get() const noexcept { return handle_.get(); }
 
  private:

@@ -298,6 +298,15 @@ class Basics(unittest.TestCase):
             grammar = krafla.LlamaGrammar.from_string('root ::= "a" [0-9]{3}')
             self.assertRegex(llm("x", max_tokens=9, grammar=grammar)["choices"][0]["text"], "^a[0-9]{3}$")
             self.assertEqual(len(llm.embed("In the")), self.model.info["n_embd"])
+            self.assertGreaterEqual(llm.token_bos(), 0)
+            self.assertEqual(llm("", max_tokens=3)["usage"]["prompt_tokens"], 1)
+            self.assertRaises(krafla.StateError, llm, [], max_tokens=3)
+            stream = llm(TEXT, max_tokens=4, stream=True)
+            next(stream)
+            with self.assertRaises(krafla.StateError):
+                llm(TEXT, max_tokens=4)
+            self.assertTrue(list(stream))
+            llm(TEXT, max_tokens=4)
 
 
 class Living(unittest.TestCase):
@@ -393,6 +402,27 @@ class Living(unittest.TestCase):
         self.assertLess(time.monotonic() - started, 1)
         session.truncate(5)
         session.append(TEXT)
+        # Also in one call that reads much, which leaves the text as it was.
+        session = model.session(context=1 << 16)
+        session.append(TEXT)
+        before = session.ids
+        threading.Timer(0.05, lambda: os.kill(os.getpid(), signal.SIGINT)).start()
+        with self.assertRaises(KeyboardInterrupt):
+            session.edit([1 + i % 500 for i in range(1 << 16)])
+        self.assertEqual(session.ids, before)
+
+    def test_close_while_another_thread_works(self):
+        model = krafla.Model(MODEL, threads=1)
+        for work in (lambda session: session.edit([1 + i % 500 for i in range(4000)]),
+                     lambda session: session.embed([1 + i % 500 for i in range(4000)])):
+            session = model.session(context=1 << 13)
+            thread = threading.Thread(target=work, args=(session,))
+            thread.start()
+            time.sleep(0.02)
+            session.close()
+            thread.join()
+            with self.assertRaises(krafla.StateError):
+                session.append(TEXT)
 
     def test_exit_with_live_objects(self):
         program = f"""

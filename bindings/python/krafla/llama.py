@@ -60,6 +60,10 @@ class Llama:
     def n_vocab(self) -> int:
         return int(self._model.info["n_vocab"])
 
+    def token_bos(self) -> int:
+        """The token that begins a text, and an empty prompt; -1: the model has none."""
+        return self._model._tokenizer.bos_id()
+
     def tokenize(self, text: bytes, add_bos: bool = True, special: bool = False) -> list[int]:
         return self._model.encode(text.decode("utf-8"), special=add_bos, parse=special)
 
@@ -111,6 +115,8 @@ class Llama:
                           grammar: LlamaGrammar | None = None,
                           stream: bool = False) -> dict[str, Any] | Iterator[dict[str, Any]]:
         ids = self._model.encode(prompt, special=True) if isinstance(prompt, str) else list(prompt)
+        if prompt == "" and not ids and self.token_bos() >= 0:
+            ids = [self.token_bos()]
         sampler = self._sampler(temperature, top_k, top_p, min_p, repeat_penalty, frequency_penalty,
                                 presence_penalty, seed)
         constraint = self._constraint(None, grammar)

@@ -19,15 +19,6 @@ py::object Next(krafla::Chat& chat) {
                         py::str(event.id, event.id_length));
 }
 
-std::vector<int32_t> Encode(krafla::Chat& chat) {
-  size_t n = 0;
-  int32_t code = krafla_chat_encode(chat.get(), nullptr, 0, &n);
-  std::vector<int32_t> ids(n);
-  if (code == KRAFLA_E_BUFFER) code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
-  krafla::Check(code);
-  return ids;
-}
-
 // (form, begin, end, schema)
 py::tuple CallForm(krafla::Chat& chat, const std::string& tool) {
   krafla_call_form form{};
@@ -48,7 +39,7 @@ void BindChat(py::module_& module) {
            [](krafla::Chat& chat, const std::string& json) { chat.SetVariables(json); })
       .def("truncate", &krafla::Chat::Truncate)
       .def("json", &krafla::Chat::json)
-      .def("encode", &Encode)
+      .def("encode", &krafla::Chat::Encode)
       .def("push", [](krafla::Chat& chat, int32_t id) { chat.Push(id); })
       .def("push_text", [](krafla::Chat& chat, const std::string& text) { chat.Push(text); })
       .def("next", &Next)

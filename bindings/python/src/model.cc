@@ -166,6 +166,7 @@ void BindModel(py::module_& module) {
             return tokenizer.Encode(text, flags);
           },
           release)
+      .def("bos_id", [](const krafla::Tokenizer& tokenizer) { return tokenizer.info().bos_id; })
       .def("decode",
            [](const krafla::Tokenizer& tokenizer, const std::vector<int32_t>& ids, bool skip) {
              return py::bytes(tokenizer.Decode(ids, skip ? KRAFLA_DECODE_SKIP_SPECIAL : 0));

@@ -1,5 +1,5 @@
-// Session: everything that computes runs without the GIL, in slices between which signals are
-// looked at.
+// Session: everything that computes runs without the GIL; signals are looked at between slices, or
+// as work tells of its progress.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -17,6 +17,22 @@ namespace krafla_python {
 namespace {
 
 constexpr int64_t kSliceUs = 20000;
+
+// The progress of one call: what a signal's handler raises ends it.
+struct Watch {
+  std::exception_ptr thrown;
+
+  static int Look(void* user, int64_t, int64_t) {
+    const py::gil_scoped_acquire gil;
+    try {
+      CheckSignals();
+      return 0;
+    } catch (...) {
+      static_cast<Watch*>(user)->thrown = std::current_exception();
+      return 1;
+    }
+  }
+};
 
 // A session with what a generation in progress has said and not yet been asked for.
 class PySession {
@@ -41,10 +57,35 @@ class PySession {
     if (!session_) throw krafla::Error(KRAFLA_E_STATE, "session: it is closed");
     return *session_;
   }
+  // work(session, watch) without the GIL. close() may come meanwhile: the session stays until the
+  // end.
+  template <typename Work>
+  auto Call(Work work) {
+    get();
+    const std::shared_ptr<krafla::Session> session = session_;
+    Watch watch;
+    try {
+      const py::gil_scoped_release release;
+      return work(*session, &watch);
+    } catch (const krafla::Error&) {
+      if (watch.thrown) std::rethrow_exception(watch.thrown);
+      throw;
+    }
+  }
+  // work(session, options) that reads ids.
+  template <typename Work>
+  auto Read(Work work) {
+    return Call([&](krafla::Session& session, Watch* watch) {
+      krafla_append_options options = KRAFLA_APPEND_OPTIONS_INIT;
+      options.on_progress = Watch::Look;
+      options.user = watch;
+      return work(session, options);
+    });
+  }
   std::unique_ptr<PySession> Fork() {
-    krafla::Session& session = get();
-    const py::gil_scoped_release release;
-    return std::make_unique<PySession>(model_, session.Fork());
+    return Call([&](krafla::Session& session, Watch*) {
+      return std::make_unique<PySession>(model_, session.Fork());
+    });
   }
   size_t n_vocab() const { return static_cast<size_t>(model_->info().n_vocab); }
   size_t n_embd() const { return static_cast<size_t>(model_->info().n_embd); }
@@ -106,11 +147,13 @@ class PySession {
     krafla_embed_options options = KRAFLA_EMBED_OPTIONS_INIT;
     options.pool = pool;
     options.normalize = normalize ? 1 : 0;
+    options.on_progress = Watch::Look;
     size_t n = 0;
-    krafla::Session& session = get();
-    const py::gil_scoped_release release;
-    krafla::Check(
-        krafla_session_embed(session.get(), ids.data(), ids.size(), &options, data, n_embd(), &n));
+    Call([&](krafla::Session& session, Watch* watch) {
+      options.user = watch;
+      krafla::Check(krafla_session_embed(session.get(), ids.data(), ids.size(), &options, data,
+                                         n_embd(), &n));
+    });
     return out;
   }
 
@@ -165,7 +208,10 @@ class PySession {
   void Stop() {
     if (!session_) return;
     while (generating_ && told_ >= session_->info().length) {
-      if (session_->Step(0)) generating_ = false;
+      if (Call([](krafla::Session& session, Watch*) { return session.Step(0); })) {
+        generating_ = false;
+      }
+      if (!session_) return;
     }
     Abandon();
     if (!tokens_.empty() && tokens_.front().id >= 0) session_->Truncate(tokens_.front().position);
@@ -198,21 +244,17 @@ class PySession {
   }
   // Until a token comes, or for a slice. True: the reply has ended.
   bool SliceToToken() {
-    get();
-    const std::shared_ptr<krafla::Session> session = session_;
-    const py::gil_scoped_release release;
-    const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(kSliceUs);
-    bool done = false;
-    while (!done && tokens_.empty() && std::chrono::steady_clock::now() < end) {
-      done = session->Step(0);
-    }
-    return done;
+    return Call([&](krafla::Session& session, Watch*) {
+      const auto end = std::chrono::steady_clock::now() + std::chrono::microseconds(kSliceUs);
+      bool done = false;
+      while (!done && tokens_.empty() && std::chrono::steady_clock::now() < end) {
+        done = session.Step(0);
+      }
+      return done;
+    });
   }
   bool Slice() {
-    get();
-    const std::shared_ptr<krafla::Session> session = session_;  // close() may come meanwhile
-    const py::gil_scoped_release release;
-    return session->Step(kSliceUs);
+    return Call([](krafla::Session& session, Watch*) { return session.Step(kSliceUs); });
   }
   int OnToken(const krafla_token& token) {  // without the GIL
     if (token.id >= 0) told_ = token.position;
@@ -276,21 +318,19 @@ void BindSession(py::module_& module) {
       .def("fork", &PySession::Fork)
       .def("truncate",
            [](PySession& self, int64_t length) {
-             krafla::Session& session = self.get();
-             const py::gil_scoped_release release;
-             session.Truncate(length);
+             self.Call([&](krafla::Session& session, Watch*) { session.Truncate(length); });
            })
       .def("edit",
            [](PySession& self, const std::vector<int32_t>& ids) {
-             krafla::Session& session = self.get();
-             const py::gil_scoped_release release;
-             session.Edit(ids);
+             self.Read([&](krafla::Session& session, const krafla_append_options& options) {
+               session.Edit(ids, options);
+             });
            })
       .def("append_chat",
            [](PySession& self, krafla::Chat& chat) {
-             krafla::Session& session = self.get();
-             const py::gil_scoped_release release;
-             return chat.Append(session);
+             return self.Read([&](krafla::Session& session, const krafla_append_options& options) {
+               return chat.Append(session, options);
+             });
            })
       .def("cancel", [](PySession& self) { self.get().Cancel(); })
       .def("save", &PySession::Save)
@@ -299,10 +339,11 @@ void BindSession(py::module_& module) {
              const std::string_view data = bytes;
              krafla_restore_options options = KRAFLA_RESTORE_OPTIONS_INIT;
              options.replay = replay ? 1 : 0;
-             krafla::Session& session = self.get();
-             const py::gil_scoped_release release;
-             krafla::Check(
-                 krafla_session_restore(session.get(), data.data(), data.size(), &options));
+             options.on_progress = Watch::Look;
+             self.Call([&](krafla::Session& session, Watch* watch) {
+               options.user = watch;
+               session.Restore(data.data(), data.size(), options);
+             });
            })
       .def("logits", [](const py::object& self) { return LogitsView(self); })
       .def("ids", [](PySession& self) { return self.get().ids(); })
