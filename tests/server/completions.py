@@ -66,7 +66,8 @@ class Completions(unittest.TestCase):
                 self.assertEqual(more["text"][offset:offset + len(text)], text)
 
     def test_empty_prompts(self):
-        for prompt in ("", [], [[]]):
+        self.assertEqual(self.server.complete("").json["usage"]["prompt_tokens"], 1)  # the token that begins texts
+        for prompt in ([], [[]]):
             answer = self.server.complete(prompt)
             self.assertEqual(answer.status, 400, answer)
             self.assertEqual(answer.error["param"], "prompt")

@@ -71,19 +71,6 @@ void ReadLimit(const Fields& fields, Sampling* sampling) {
   if (most) sampling->SetMaxTokens(*most);
 }
 
-std::vector<int32_t> EncodeChat(Chat& chat) {
-  std::vector<int32_t> ids(1024);
-  size_t n = 0;
-  int32_t code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
-  if (code == KRAFLA_E_BUFFER) {
-    ids.resize(n);
-    code = krafla_chat_encode(chat.get(), ids.data(), ids.size(), &n);
-  }
-  if (code < 0) throw FromLibrary(Error(code, krafla_error_message()));
-  ids.resize(n);
-  return ids;
-}
-
 }  // namespace
 
 ChatRequest::ChatRequest(const Json& body, ServedModel* served)
@@ -115,7 +102,7 @@ ChatRequest::ChatRequest(const Json& body, ServedModel* served)
     throw BadField("tool_choice", "another field says already what the reply must be");
   }
   first_.emplace(NewChat());
-  ids = EncodeChat(*first_);
+  ids = first_->Encode();
   if (!constraint) constraint = CallConstraint(fields, choice, parallel_calls, *first_);
   if (constraint) sampling.SetConstraint(constraint->get());
 }
@@ -141,7 +128,7 @@ Chat ChatRequest::NextChat() {
     return chat;
   }
   Chat chat = NewChat();
-  (void)EncodeChat(chat);
+  (void)chat.Encode();
   return chat;
 }
 

@@ -77,6 +77,9 @@ CompletionRequest::CompletionRequest(const Json& body, ServedModel* served)
   const auto add_text = [&](const std::string& text) {
     prompts.push_back(suffix.empty() ? model->Encode(text, flags) : FillIn(*model, text, suffix));
     texts.push_back(text);
+    // An empty text: from the token that begins one, where there is such a token.
+    const int32_t bos = model->tokenizer().info().bos_id;
+    if (prompts.back().empty() && bos >= 0) prompts.back().push_back(bos);
   };
   const auto add_ids = [&](const Json& array) {
     if (!suffix.empty()) throw Unsupported("suffix", "goes with a prompt of text only");
@@ -108,9 +111,7 @@ CompletionRequest::CompletionRequest(const Json& body, ServedModel* served)
     }
   }
   for (const std::vector<int32_t>& ids : prompts) {
-    if (ids.empty()) {
-      throw BadField("prompt", "has no tokens, and the model begins texts with none of its own");
-    }
+    if (ids.empty()) throw BadField("prompt", "has no tokens, want at least one");
   }
 }
 

@@ -47,7 +47,8 @@ Completion::Completion(const Call& call, const CompletionRequest& request)
   for (size_t i = 0; i < request.prompts.size(); ++i) {
     TextLogprobs logprobs(request.model);
     if (request.echo && request.sampling.logprobs()) {
-      logprobs.AddPrompt(request.prompts[i], static_cast<size_t>(request.n_top), request.model);
+      logprobs.AddPrompt(call, request.prompts[i], static_cast<size_t>(request.n_top),
+                         request.model);
     }
     for (int64_t k = 0; k < request.n; ++k) {
       texts_.push_back(request.echo ? request.texts[i] : std::string());

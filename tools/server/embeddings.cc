@@ -105,17 +105,18 @@ void Embeddings(const Call& call) {
   const int64_t dimensions = fields.Integer("dimensions", 1, n_embd).value_or(n_embd);
   krafla_embed_options options = KRAFLA_EMBED_OPTIONS_INIT;
   options.pool = Pooling(fields);
+  options.on_progress = Call::StopUnwanted;
+  options.user = const_cast<Call*>(&call);
 
   Json data = Json::array();
   size_t n_tokens = 0;
   for (const std::vector<int32_t>& ids : Inputs(fields, model)) {
     std::vector<float> row;
-    {
+    call.WhileWanted([&] {
       ServedModel::Lone session(&model);
       row = session->Embed(ids, options);
-    }
-    if (call.state.stopping.load()) throw ApiError(503, "cancelled", "the server is stopping");
-    if (call.reply.ClientGone()) throw ClientLeft{};
+    });
+    call.CheckWanted();
     row.resize(static_cast<size_t>(dimensions));
     Normalize(&row);
     n_tokens += ids.size();

@@ -64,10 +64,7 @@ void Generation::Finish(size_t choice) {
 void Generation::Look() {
   if (Clock::now() - looked_ < kLook) return;
   looked_ = Clock::now();
-  if (call_.state.stopping.load()) {
-    throw ApiError(503, "cancelled", "the server is stopping");
-  }
-  if (call_.reply.ClientGone()) throw ClientLeft{};
+  call_.CheckWanted();
 }
 
 // Takes one event; false where none came within wait_us.
@@ -99,8 +96,10 @@ bool Generation::Poll(size_t choice, int64_t wait_us, const Listener& listener) 
 }
 
 void Generation::Run(const Listener& listener) {
-  const auto count = [this](const auto*) { Count(); };
-  const std::unique_ptr<Generation, decltype(count)> counted(this, count);
+  struct Counted {
+    ~Counted() { generation->Count(); }
+    Generation* generation;
+  } counted{this};
   for (;;) {
     bool any = false;
     size_t left = 0;

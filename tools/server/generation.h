@@ -14,9 +14,6 @@
 
 namespace krafla::server {
 
-// The client went away: nobody is to be answered.
-struct ClientLeft {};
-
 struct ChoiceEnd {
   bool ended = false;
   int32_t finish = 0;  // KRAFLA_FINISH_*; 0: it was cut off

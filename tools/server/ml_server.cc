@@ -113,7 +113,10 @@ ExitCode Serve(const ServerArgs& args, Listener listener) {
   if (exit_code == kExitOk) Say("stopping: requests at work end first");
   if (!server.Drain(std::chrono::seconds(args.drain_seconds))) {
     state.stopping = true;
-    if (!server.Drain(kLastMoment)) return Fail(kExitOther, "some connections did not end");
+    if (!server.Drain(kLastMoment)) {
+      PrintError("some connections did not end");
+      std::_Exit(kExitOther);  // their threads use what would be taken apart here
+    }
   }
   return exit_code;
 }

@@ -77,7 +77,6 @@ Chat ServedModel::NewChat() {
     throw ApiError(400, "unsupported",
                    name_ + ": the model has no chat template; use /v1/completions", "model");
   }
-  std::lock_guard lock(template_mutex_);
   return Chat(with, *template_);
 }
 
@@ -90,8 +89,12 @@ std::string ServedModel::TokenText(int32_t id) const {
   if (!tokenizer_) return {};
   std::vector<int32_t> ids = before_;
   ids.push_back(id);
-  std::string text = tokenizer_->Decode(ids);
-  return text.substr(std::min(before_text_.size(), text.size()));
+  try {
+    const std::string text = tokenizer_->Decode(ids);
+    return text.substr(std::min(before_text_.size(), text.size()));
+  } catch (const Error&) {  // an id of the model's that the tokenizer has not
+    return {};
+  }
 }
 
 bool ServedModel::IsSpecial(int32_t id) const {

@@ -70,7 +70,6 @@ class ServedModel {
   krafla_model_info info_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<Template> template_;
-  std::mutex template_mutex_;
   Scheduler scheduler_;
   krafla_session_options session_options_ = KRAFLA_SESSION_OPTIONS_INIT;
   std::optional<Session> lone_;

@@ -78,10 +78,13 @@ const Endpoint* Find(const HttpRequest& request, std::string* allowed) {
   return nullptr;
 }
 
-void Preflight(const std::string& allowed, HttpReply& reply) {
+// An origin that may ask at all may send any header: OpenAI's own client has some for each release.
+void Preflight(const std::string& allowed, const HttpRequest& request, HttpReply& reply) {
   reply.AddHeader("Allow", allowed + ", OPTIONS");
   reply.AddHeader("Access-Control-Allow-Methods", allowed + ", OPTIONS");
-  reply.AddHeader("Access-Control-Allow-Headers", "Authorization, Content-Type, X-API-Key");
+  const std::string_view asked = request.Header("access-control-request-headers");
+  reply.AddHeader("Access-Control-Allow-Headers",
+                  asked.empty() ? "Authorization, Content-Type, X-API-Key" : std::string(asked));
   reply.AddHeader("Access-Control-Max-Age", "600");
   reply.Send(204, {}, {});
 }
@@ -95,7 +98,7 @@ void Dispatch(const Call& call, std::string* path) {
     if (read && SendPageFile(call)) return;
     throw NotFound(fmt::format("no such endpoint: {}", Show(Json(call.request.path))));
   }
-  if (call.request.method == "OPTIONS") return Preflight(allowed, call.reply);
+  if (call.request.method == "OPTIONS") return Preflight(allowed, call.request, call.reply);
   if (endpoint == nullptr) {
     call.reply.AddHeader("Allow", allowed + ", OPTIONS");
     throw ApiError(405, "method_not_allowed",

@@ -21,6 +21,16 @@ ServedModel& Call::FindModel(const Json& body) const {
                  fmt::format("model: got {}, want one of: {}", Show(Json(*name)), names), "model");
 }
 
+void Call::CheckWanted() const {
+  if (state.stopping.load()) throw ApiError(503, "cancelled", "the server is stopping");
+  if (reply.ClientGone()) throw ClientLeft{};
+}
+
+int Call::StopUnwanted(void* call, int64_t, int64_t) {
+  const Call& asked = *static_cast<const Call*>(call);
+  return asked.state.stopping.load() || asked.reply.ClientGone() ? 1 : 0;
+}
+
 std::string NewId(std::string_view prefix) {
   constexpr std::string_view kLetters =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";

@@ -31,6 +31,9 @@ struct State {
   std::function<std::string()> connection_metrics;
 };
 
+// The client went away: nobody is to be answered.
+struct ClientLeft {};
+
 // One request while it is answered.
 struct Call {
   State& state;
@@ -42,6 +45,21 @@ struct Call {
   }
   // The model that the request names; the first one where it names none. Throws ApiError.
   ServedModel& FindModel(const Json& body) const;
+
+  // Throws what ends a request that nobody waits for: ClientLeft, or ApiError where the server
+  // stops.
+  void CheckWanted() const;
+  // Work of a session, which hands StopUnwanted and this to it as on_progress and user.
+  template <typename Work>
+  void WhileWanted(Work work) const {
+    try {
+      work();
+    } catch (const Error&) {
+      CheckWanted();
+      throw;
+    }
+  }
+  static int StopUnwanted(void* call, int64_t done, int64_t total);
 };
 
 // "chatcmpl-" and 24 letters and digits that no other id has.

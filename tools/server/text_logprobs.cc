@@ -46,9 +46,11 @@ void TextLogprobs::Add(const krafla_event& token) {
   Append(token.id, FiniteLogprob(token.logprob), std::move(top));
 }
 
-void TextLogprobs::AddPrompt(const std::vector<int32_t>& ids, size_t n_top, ServedModel* model) {
+void TextLogprobs::AddPrompt(const Call& call, const std::vector<int32_t>& ids, size_t n_top,
+                             ServedModel* model) {
   Append(ids[0], nullptr, nullptr);
   struct Reading {
+    const Call& call;
     TextLogprobs* lists;
     const std::vector<int32_t>& ids;
     std::vector<int32_t> top_ids;
@@ -56,7 +58,7 @@ void TextLogprobs::AddPrompt(const std::vector<int32_t>& ids, size_t n_top, Serv
     std::vector<float> all;
   };
   const size_t n = std::max<size_t>(n_top, 1);
-  Reading reading{this, ids, std::vector<int32_t>(n), std::vector<float>(n), {}};
+  Reading reading{call, this, ids, std::vector<int32_t>(n), std::vector<float>(n), {}};
   krafla_append_options options = KRAFLA_APPEND_OPTIONS_INIT;
   options.logits = KRAFLA_LOGITS_ALL;
   options.user = &reading;
@@ -76,8 +78,14 @@ void TextLogprobs::AddPrompt(const std::vector<int32_t>& ids, size_t n_top, Serv
     r.lists->Append(id, FiniteLogprob(r.all[static_cast<size_t>(id)]), std::move(top));
     return 0;
   };
-  ServedModel::Lone session(model);
-  session->Append(ids, options);
+  options.on_progress = [](void* user, int64_t done, int64_t total) {
+    const Reading& r = *static_cast<Reading*>(user);
+    return Call::StopUnwanted(const_cast<Call*>(&r.call), done, total);
+  };
+  call.WhileWanted([&] {
+    ServedModel::Lone session(model);
+    session->Append(ids, options);
+  });
 }
 
 }  // namespace krafla::server

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "tools/server/json.h"
-#include "tools/server/model.h"
+#include "tools/server/state.h"
 
 namespace krafla::server {
 
@@ -17,7 +17,8 @@ class TextLogprobs {
   // A token of a reply.
   void Add(const krafla_event& token);
   // The tokens of a prompt, each with what the model expected of it; the first with null.
-  void AddPrompt(const std::vector<int32_t>& ids, size_t n_top, ServedModel* model);
+  void AddPrompt(const Call& call, const std::vector<int32_t>& ids, size_t n_top,
+                 ServedModel* model);
   // What was added since the last time.
   Json Take();
   bool empty() const { return lists_["tokens"].empty(); }

@@ -3,7 +3,7 @@
 
 #include <fmt/format.h>
 
-#include <system_error>
+#include <new>
 #include <thread>
 
 namespace krafla::server {
@@ -25,15 +25,19 @@ HttpServer::HttpServer(Listener listener, const HttpLimits& limits, int64_t max_
 void HttpServer::Run(const std::function<bool()>& stop) {
   while (!stop()) {
     bool exhausted = false;
-    Socket socket = listener_.Accept(kLookMs, &exhausted);
-    // No descriptor is left: connections must end before there is one.
-    if (exhausted) std::this_thread::sleep_for(std::chrono::milliseconds(20));
-    if (!socket.valid()) continue;
-    if (connections_.load() >= max_connections_) {
-      Refuse(std::move(socket));
-    } else {
-      Start(std::move(socket));
+    try {
+      Socket socket = listener_.Accept(kLookMs, &exhausted);
+      if (!socket.valid()) {
+      } else if (connections_.load() >= max_connections_) {
+        Refuse(std::move(socket));
+      } else {
+        Start(std::move(socket));
+      }
+    } catch (const std::bad_alloc&) {
+      exhausted = true;
     }
+    // No descriptor or no memory is left: connections must end before there is.
+    if (exhausted) std::this_thread::sleep_for(std::chrono::milliseconds(20));
   }
 }
 
@@ -59,7 +63,7 @@ void HttpServer::Start(Socket socket) {
       --connections_;
       ended_.notify_all();
     }).detach();
-  } catch (const std::system_error&) {  // no thread
+  } catch (const std::exception&) {  // no thread, or no memory for one
     --connections_;
     ++refused_;
   }
