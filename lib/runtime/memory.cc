@@ -61,10 +61,12 @@ Status Memory::Refusal(uint64_t bytes, uint64_t used, const char* what) const {
                      budget_);
 }
 
+Status Memory::CheckSize(uint64_t bytes, const char* what) {
+  if (bytes <= SIZE_MAX / 2) return OkStatus();
+  return MemoryError("memory: {}: need {} bytes, more than an address space holds", what, bytes);
+}
+
 Status Memory::CheckSystem(uint64_t bytes, const char* what) const {
-  if (bytes > SIZE_MAX / 2) {
-    return MemoryError("memory: {}: need {} bytes, more than an address space holds", what, bytes);
-  }
   // The kernel grants mappings beyond what it has and kills the process when they are used.
   if (allocator_.allocate != nullptr || bytes < kMappedBytes) return OkStatus();
   const uint64_t available = AvailableMemory("");
@@ -83,6 +85,7 @@ StatusOr<Buffer> Memory::Allocate(uint64_t bytes, MemoryKind kind, const char* w
   uint64_t used = total_.load(std::memory_order_relaxed);
   do {
     if (bytes > budget_ - used) return Refusal(bytes, used, what);
+    KRAFLA_RETURN_IF_ERROR(CheckSize(bytes, what));
   } while (!total_.compare_exchange_weak(used, used + bytes, std::memory_order_relaxed));
   // From here on the buffer gives the reservation back, whatever happens.
   Buffer buffer;
@@ -113,6 +116,7 @@ StatusOr<Buffer> Memory::Allocate(uint64_t bytes, MemoryKind kind, const char* w
 Status Memory::Check(uint64_t bytes, const char* what) const {
   const uint64_t used = total_.load(std::memory_order_relaxed);
   if (bytes > budget_ - used) return Refusal(bytes, used, what);
+  KRAFLA_RETURN_IF_ERROR(CheckSize(bytes, what));
   return CheckSystem(bytes, what);
 }
 

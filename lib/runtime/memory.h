@@ -76,6 +76,7 @@ class Memory {
   friend class Buffer;
   void Release(Buffer& buffer) noexcept;
   Status Refusal(uint64_t bytes, uint64_t used, const char* what) const;
+  static Status CheckSize(uint64_t bytes, const char* what);
   Status CheckSystem(uint64_t bytes, const char* what) const;
   HostAllocator allocator_;
   uint64_t budget_;

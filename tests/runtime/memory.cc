@@ -18,6 +18,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/runtime/topology.h"
 #include "tests/support/catch.h"
 
 namespace krafla {
@@ -106,6 +107,12 @@ TEST_CASE("odd requests") {
     REQUIRE(status.code() == absl::StatusCode::kResourceExhausted);
     REQUIRE(Message(status).starts_with("memory: KV: need "));
     REQUIRE(memory.Check(bytes, "KV").code() == absl::StatusCode::kResourceExhausted);
+  }
+  // The system would grant it and end the process at its use.
+  if (const uint64_t available = AvailableMemory(""); available < uint64_t{1} << 50) {
+    const Status status = memory.Check(2 * available, "KV");
+    REQUIRE(status.code() == absl::StatusCode::kResourceExhausted);
+    REQUIRE(Message(status).find("available") != std::string_view::npos);
   }
   REQUIRE(memory.used() == 0);
   REQUIRE(memory.peak() == 0);
