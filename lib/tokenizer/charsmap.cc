@@ -8,12 +8,32 @@
 #include <cstring>
 
 #include "lib/base/utf8.h"
+#include "lib/tokenizer/head_tracker.h"
 
 namespace krafla {
 namespace {
 
 constexpr size_t kUnitBytes = 4;
 constexpr size_t kLongGrapheme = 6;  // bytes; from here on characters are looked up one by one
+
+int CountCharacters(std::string_view text) {
+  int n = 0;
+  for (char c : text) n += (static_cast<uint8_t>(c) & 0xC0) != 0x80 ? 1 : 0;
+  return n;
+}
+
+// Tells of a part of a text that became another, both perhaps of several characters.
+void PutReplaced(std::string_view part, std::string_view by, HeadTracker* head) {
+  if (head->done()) return;
+  const int before = CountCharacters(part);
+  int n = 0;
+  for (size_t at = 0; at < by.size(); ++n) {
+    const size_t length = DecodeUtf8(by.substr(at)).length;
+    head->Put(length, n < before ? 0 : 1);
+    at += length;
+  }
+  if (n < before) head->Remove(before - n);
+}
 
 size_t ChildOffset(uint32_t unit) { return static_cast<size_t>(unit >> 10) << ((unit >> 6) & 8); }
 
@@ -69,6 +89,7 @@ bool Charsmap::Find(std::string_view text, std::string_view* replacement) const 
 Status Charsmap::Apply(const TrustedText& in, TrustedText* out) const {
   const std::string_view text = in.text;
   std::string_view replacement;
+  HeadTracker head(in);
   for (size_t begin = 0; begin < text.size();) {
     // One grapheme: from begin to end.
     CodePoint c = DecodeUtf8(text.substr(begin));
@@ -85,13 +106,16 @@ Status Charsmap::Apply(const TrustedText& in, TrustedText* out) const {
     }
     if (end - begin < kLongGrapheme && Find(text.substr(begin, end - begin), &replacement)) {
       out->Replace(in, begin, end - begin, replacement);
+      PutReplaced(text.substr(begin, end - begin), replacement, &head);
     } else {
       for (size_t at = begin; at < end;) {
         const size_t length = DecodeUtf8(text.substr(at)).length;
         if (Find(text.substr(at, length), &replacement)) {
           out->Replace(in, at, length, replacement);
+          PutReplaced(text.substr(at, length), replacement, &head);
         } else {
           out->Append(in, at, length);
+          head.Put(length, 0);
         }
         at += length;
       }
@@ -99,6 +123,7 @@ Status Charsmap::Apply(const TrustedText& in, TrustedText* out) const {
     KRAFLA_RETURN_IF_ERROR(CheckGrowth(in, *out));
     begin = end;
   }
+  out->head = head.Finish();
   return OkStatus();
 }
 

@@ -45,7 +45,7 @@ void Prepend(const StepView& step, const TrustedText& in, TrustedText* out) {
   if (in.text.empty()) return;
   out->text = step.text;
   if (in.tracks()) out->trust.assign(step.text.size(), in.trust[0]);
-  out->Append(in, 0, in.text.size());
+  out->Append(in, 0, in.text.size());  // its head counts what is before it
 }
 
 void Strip(const StepView& step, const TrustedText& in, TrustedText* out) {
@@ -72,6 +72,7 @@ void RewriteCharacters(const TrustedText& in, TrustedText* out, Write write) {
   for (size_t at = 0; at < in.text.size();) {
     const CodePoint c = DecodeUtf8(std::string_view(in.text).substr(at));
     write(c.value, &out->text);
+    if (at < in.head) out->head = out->text.size();
     if (in.tracks()) out->trust.resize(out->text.size(), in.AllTrusted(at, c.length));
     at += c.length;
   }
@@ -161,14 +162,16 @@ Status Normalizer::RunStep(const CompiledStep& compiled, const TrustedText& in,
   }
 }
 
-Status Normalizer::Normalize(std::string_view text, std::span<const uint8_t> trust,
+Status Normalizer::Normalize(std::string_view text, std::span<const uint8_t> trust, bool at_start,
                              TrustedText* out) const {
   out->text = text;
   out->trust.assign(trust.begin(), trust.end());
+  out->head = at_start && !text.empty() ? DecodeUtf8(text).length : 0;
   TrustedText next;
   for (const CompiledStep& step : steps_) {
     next.text.clear();
     next.trust.clear();
+    next.head = 0;
     KRAFLA_RETURN_IF_ERROR(RunStep(step, *out, &next));
     std::swap(*out, next);
   }
@@ -177,7 +180,7 @@ Status Normalizer::Normalize(std::string_view text, std::span<const uint8_t> tru
 
 Status Normalizer::Normalize(std::string_view text, std::string* out) const {
   TrustedText result;
-  KRAFLA_RETURN_IF_ERROR(Normalize(text, {}, &result));
+  KRAFLA_RETURN_IF_ERROR(Normalize(text, {}, false, &result));
   *out = std::move(result.text);
   return OkStatus();
 }

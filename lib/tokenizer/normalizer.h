@@ -1,8 +1,8 @@
 // The normaliser of a tokenizer: Unicode forms, characters dropped or replaced, and the rewritings
 // of SentencePiece-style files. Linear in the text but for sorting runs of combining marks; the
-// output is bounded. Trust,
-// when it is asked for, follows the bytes: what is made of several characters is trusted if all of
-// them were.
+// output is bounded. Trust, when it is asked for, follows the bytes: what is made of several
+// characters is trusted if all of them were. Of the first character of a whole text it is known
+// what became of it (TrustedText::head).
 #ifndef KRAFLA_LIB_TOKENIZER_NORMALIZER_H_
 #define KRAFLA_LIB_TOKENIZER_NORMALIZER_H_
 
@@ -37,9 +37,11 @@ class Normalizer {
   static StatusOr<Normalizer> Make(std::vector<StepView> steps, std::string_view charsmap);
 
   bool IsIdentity() const { return steps_.empty(); }
-  // text is valid UTF-8; trust is empty or as long. ArgumentError: the output would be far too
+  // text is valid UTF-8; trust is empty or as long. at_start: the text is the beginning of a whole
+  // one, *out gets its head. ArgumentError: the output would be far too
   // long, or a pattern gave up.
-  Status Normalize(std::string_view text, std::span<const uint8_t> trust, TrustedText* out) const;
+  Status Normalize(std::string_view text, std::span<const uint8_t> trust, bool at_start,
+                   TrustedText* out) const;
   Status Normalize(std::string_view text, std::string* out) const;
 
  private:

@@ -147,15 +147,22 @@ void SplitWhitespace(Words* words) {
   std::swap(words->ranges, words->next_ranges);
 }
 
-// Rewrites every word: write(word, is first word, &buffer) appends what it becomes.
-template <typename Write>
-Status Rewrite(Words* words, Write write) {
+// Rewrites every word: what prefix(word, whether it begins in the head) gives, then what
+// write(characters, &buffer) appends for its characters.
+template <typename Prefix, typename Write>
+Status Rewrite(Words* words, Prefix prefix, Write write) {
+  size_t head = 0;
   words->next_buffer.clear();
   words->next_buffer.reserve(words->text.size() + words->text.size() / 4);
-  for (size_t i = 0; i < words->ranges.size(); ++i) {
-    WordRange& range = words->ranges[i];
+  for (WordRange& range : words->ranges) {
     const size_t begin = words->next_buffer.size();
-    write(words->text.substr(range.begin, range.end - range.begin), i == 0, &words->next_buffer);
+    const std::string_view word = words->text.substr(range.begin, range.end - range.begin);
+    const size_t in_head =
+        std::min(words->head - std::min<size_t>(words->head, range.begin), word.size());
+    words->next_buffer.append(prefix(word, in_head != 0));
+    write(word.substr(0, in_head), &words->next_buffer);
+    if (in_head != 0) head = words->next_buffer.size();
+    write(word.substr(in_head), &words->next_buffer);
     if (words->next_buffer.size() >= kMaxText) {
       return ArgumentError("tokenizer: the text grows to 2 GiB or more");
     }
@@ -163,16 +170,19 @@ Status Rewrite(Words* words, Write write) {
   }
   std::swap(words->buffer, words->next_buffer);
   words->text = words->buffer;
+  words->head = head;
   return OkStatus();
 }
 
-Status ReplaceSpaces(const StepView& step, bool at_start, Words* words) {
+Status ReplaceSpaces(const StepView& step, Words* words) {
   const auto scheme = static_cast<PrependScheme>(step.arg);
-  return Rewrite(words, [&](std::string_view word, bool is_first, std::string* out) {
-    const bool prepends = scheme == PrependScheme::kAlways ||
-                          (scheme == PrependScheme::kFirst && at_start && is_first);
-    if (prepends && !word.starts_with(step.text) && !word.starts_with(' ')) out->append(step.text);
-    for (char c : word) {
+  const auto prefix = [&](std::string_view word, bool in_head) -> std::string_view {
+    const bool prepends =
+        scheme == PrependScheme::kAlways || (scheme == PrependScheme::kFirst && in_head);
+    return prepends && !word.starts_with(step.text) && !word.starts_with(' ') ? step.text : "";
+  };
+  return Rewrite(words, prefix, [&](std::string_view characters, std::string* out) {
+    for (char c : characters) {
       if (c == ' ') {
         out->append(step.text);
       } else {
@@ -209,18 +219,18 @@ StatusOr<PreTokenizer> PreTokenizer::Make(std::vector<StepView> steps) {
   return result;
 }
 
-Status PreTokenizer::Run(std::string_view text, bool at_start, Words* words) const {
+Status PreTokenizer::Run(std::string_view text, size_t head, Words* words) const {
   words->text = text;
+  words->head = head;
   words->ranges.clear();
   if (!text.empty()) words->ranges.push_back({0, static_cast<uint32_t>(text.size())});
   for (size_t i = 0; i < steps_.size(); ++i) {
-    KRAFLA_RETURN_IF_ERROR(RunStep(steps_[i], i + 1 == steps_.size(), at_start, words));
+    KRAFLA_RETURN_IF_ERROR(RunStep(steps_[i], i + 1 == steps_.size(), words));
   }
   return OkStatus();
 }
 
-Status PreTokenizer::RunStep(const CompiledStep& compiled, bool is_last, bool at_start,
-                             Words* words) const {
+Status PreTokenizer::RunStep(const CompiledStep& compiled, bool is_last, Words* words) const {
   const StepView& step = compiled.step;
   words->next_ranges.clear();
   switch (step.kind) {
@@ -247,26 +257,24 @@ Status PreTokenizer::RunStep(const CompiledStep& compiled, bool is_last, bool at
       return SplitByPattern(*compiled.pattern, static_cast<SplitBehavior>(step.arg),
                             (step.flags & kInvert) != 0, words);
     case StepKind::kMetaspace:
-      KRAFLA_RETURN_IF_ERROR(ReplaceSpaces(step, at_start, words));
+      KRAFLA_RETURN_IF_ERROR(ReplaceSpaces(step, words));
       if ((step.flags & kMetaspaceSplit) != 0) {
         SplitByLiteral(step.text, SplitBehavior::kMergedWithNext, false, words);
       }
       return OkStatus();
     case StepKind::kByteLevel:
       if ((step.flags & kAddPrefixSpace) != 0) {
-        KRAFLA_RETURN_IF_ERROR(Rewrite(words, [](std::string_view word, bool, std::string* out) {
-          if (!word.starts_with(' ')) out->push_back(' ');
-          out->append(word);
-        }));
+        KRAFLA_RETURN_IF_ERROR(Rewrite(
+            words, [](std::string_view word, bool) { return word.starts_with(' ') ? "" : " "; },
+            [](std::string_view characters, std::string* out) { out->append(characters); }));
       }
       if (compiled.pattern != nullptr) {
         KRAFLA_RETURN_IF_ERROR(
             SplitByPattern(*compiled.pattern, SplitBehavior::kIsolated, false, words));
       }
       if (is_last) return OkStatus();
-      return Rewrite(words, [](std::string_view word, bool, std::string* out) {
-        AppendByteLetters(word, out);
-      });
+      return Rewrite(
+          words, [](std::string_view, bool) { return ""; }, AppendByteLetters);
     default:
       return InternalError("tokenizer: {} is no pre-tokenizer", StepName(step.kind));
   }

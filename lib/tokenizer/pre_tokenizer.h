@@ -21,6 +21,7 @@ struct WordRange {
 // The words of one stretch, and the memory they are made in, used again for the next stretch.
 struct Words {
   std::string_view text;          // the caller's, or `buffer`
+  size_t head = 0;                // TrustedText::head of it
   std::vector<WordRange> ranges;  // into text; none is empty
   std::string buffer, next_buffer;
   std::vector<WordRange> next_ranges;
@@ -34,15 +35,16 @@ class PreTokenizer {
 
   // The model gets bytes: the last step is ByteLevel, whose alphabet the model's lookups imply.
   bool gives_bytes() const { return gives_bytes_; }
-  // at_start: the stretch is the beginning of the whole text. The text must outlive *words.
-  Status Run(std::string_view text, bool at_start, Words* words) const;
+  // head: so many bytes at the front come from the first character of the whole text as it was
+  // before the normaliser. The text must outlive *words.
+  Status Run(std::string_view text, size_t head, Words* words) const;
 
  private:
   struct CompiledStep {
     StepView step;
     std::unique_ptr<Pattern> pattern;
   };
-  Status RunStep(const CompiledStep& step, bool is_last, bool at_start, Words* words) const;
+  Status RunStep(const CompiledStep& step, bool is_last, Words* words) const;
 
   std::vector<CompiledStep> steps_;
   bool gives_bytes_ = false;

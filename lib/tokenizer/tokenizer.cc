@@ -2,6 +2,7 @@
 // post-processor. Each stage has its own file; here they are joined and the ids collected.
 #include "lib/tokenizer/tokenizer.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -85,12 +86,15 @@ StatusOr<std::unique_ptr<Tokenizer>> Tokenizer::Open(std::string_view blob) {
 Status Tokenizer::Impl::EncodeStretch(std::string_view text, const Trust& trust, bool at_start,
                                       Scratch* scratch, std::vector<int32_t>* ids) const {
   Trust normalized_trust = trust;
+  size_t head = at_start && !text.empty() ? DecodeUtf8(text).length : 0;
   if (!normalizer.IsIdentity()) {
     // Trust is carried through only where a special token can still be found.
     const bool needs_trust = normalized_added.has_special();
-    KRAFLA_RETURN_IF_ERROR(normalizer.Normalize(
-        text, needs_trust ? trust.bytes : std::span<const uint8_t>(), &scratch->normalized));
+    KRAFLA_RETURN_IF_ERROR(
+        normalizer.Normalize(text, needs_trust ? trust.bytes : std::span<const uint8_t>(), at_start,
+                             &scratch->normalized));
     text = scratch->normalized.text;
+    head = scratch->normalized.head;
     normalized_trust.bytes = scratch->normalized.trust;
   }
   normalized_added.Split(text, normalized_trust, &scratch->normalized_spans);
@@ -100,8 +104,9 @@ Status Tokenizer::Impl::EncodeStretch(std::string_view text, const Trust& trust,
       continue;
     }
     Words& words = scratch->words;
-    KRAFLA_RETURN_IF_ERROR(pre_tokenizer.Run(text.substr(span.begin, span.end - span.begin),
-                                             at_start && span.begin == 0, &words));
+    const std::string_view part = text.substr(span.begin, span.end - span.begin);
+    const size_t head_of_part = head - std::min<size_t>(head, span.begin);
+    KRAFLA_RETURN_IF_ERROR(pre_tokenizer.Run(part, std::min(head_of_part, part.size()), &words));
     for (const WordRange& range : words.ranges) {
       const std::string_view word = words.text.substr(range.begin, range.end - range.begin);
       if (unigram.has_value()) {

@@ -1,7 +1,9 @@
-// Text that remembers which of its bytes are trusted, as it is rewritten step by step.
+// Text that remembers which of its bytes are trusted and which stand for the source's first
+// character, as it is rewritten step by step.
 #ifndef KRAFLA_LIB_TOKENIZER_TRUSTED_TEXT_H_
 #define KRAFLA_LIB_TOKENIZER_TRUSTED_TEXT_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -16,6 +18,9 @@ namespace krafla {
 struct TrustedText {
   std::string text;
   std::vector<uint8_t> trust;
+  // So many bytes at the front come from the first character of the source (Hugging Face: their
+  // original offset is 0); Metaspace puts its mark before those. None where that is gone.
+  size_t head = 0;
 
   bool tracks() const { return !trust.empty(); }
   std::span<const uint8_t> Trust(size_t begin, size_t bytes) const {
@@ -27,15 +32,18 @@ struct TrustedText {
     }
     return true;
   }
-  // Copies a stretch of another text with its trust.
+  // Copies a stretch of another text with what is known of it.
   void Append(const TrustedText& from, size_t begin, size_t bytes) {
+    if (begin < from.head) head = text.size() + std::min(bytes, from.head - begin);
     text.append(from.text, begin, bytes);
     const std::span<const uint8_t> more = from.Trust(begin, bytes);
     trust.insert(trust.end(), more.begin(), more.end());
   }
-  // What replaces a stretch of another text is trusted if all of that was.
+  // What replaces a stretch of another text is trusted if all of that was. It belongs to the last
+  // character of the stretch, or to the one before where the stretch is empty.
   void Replace(const TrustedText& from, size_t begin, size_t bytes, std::string_view by) {
     text.append(by);
+    if (begin + bytes <= from.head) head = text.size();
     if (from.tracks()) trust.resize(text.size(), bytes != 0 && from.AllTrusted(begin, bytes));
   }
 };

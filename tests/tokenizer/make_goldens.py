@@ -148,6 +148,20 @@ def unigram(base, **model):
     return result
 
 
+def behind_metaspace(base, scheme, normalizer, *steps):
+    """Metaspace behind other pre-tokenizers: `first` asks what of the original text a word begins with."""
+    result = sentencepiece(base)
+    metaspace = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": scheme, "split": True}
+    result.update(normalizer=normalizer, pre_tokenizer=sequence("pretokenizers", *steps, metaspace), decoder=metaspace)
+    result["model"].update(byte_fallback=False, fuse_unk=False)
+    return result
+
+
+# Where the first character becomes several, goes, moves or is one with the next.
+FIRSTS = ["\u00bd x", " a", "  a b", "\u00bd\u00bd 1", "\u200b1 2", "e\u03011", "\u00e9\u03161", "\ufb01n fin",
+          "1\u2153 \u2153", "\u3000x\u3000y", "\u2026a", "\ufdfa 12"]
+
+
 def variants(base):
     def variant(n_merges=120, **parts):
         result = small(base, n_merges)
@@ -208,6 +222,16 @@ def variants(base):
     yield "white_words", variant(pre_tokenizer=sequence(
         "pretokenizers", {"type": "WhitespaceSplit"}, {"type": "Punctuation", "behavior": "MergedWithNext"},
         byte_level()))
+    nfkc = {"type": "NFKC"}
+    yield "first_digits", behind_metaspace(base, "first", nfkc, split(r"\d", "Isolated"))
+    yield "first_words", behind_metaspace(base, "first", None, {"type": "WhitespaceSplit"},
+                                          {"type": "Digits", "individual_digits": True})
+    yield "first_characters", behind_metaspace(base, "first", sequence(
+        "normalizers", {"type": "Precompiled", "precompiled_charsmap": CHARSMAP}, {"type": "NFKD"},
+        {"type": "Replace", "pattern": {"Regex": "  +|^-"}, "content": " "}), split(r"[\s\S]", "Isolated"))
+    yield "always_digits", behind_metaspace(base, "always", nfkc, split(" ", "Removed", kind="String"),
+                                            split(r"\d", "Isolated"))
+    yield "never_digits", behind_metaspace(base, "never", nfkc, split(r"\d", "Isolated"))
 
 
 def main():
@@ -223,7 +247,9 @@ def main():
             markers = [t["content"] for t in data["added_tokens"]]
             texts = ["", " ", "In the beginning God created the heaven and the earth.",
                      "Hello world! Caf\u00e9 de\u0301ja\u0300 vu \u2014 123 \U0001f600", "\u2026\u00a0\u00a0", "\r\n\r\n x"]
-            texts += [random_text(rng, markers) for _ in range(44)]
+            if name.startswith(("first_", "always_", "never_")):
+                texts += FIRSTS
+            texts += [random_text(rng, markers) for _ in range(50 - len(texts))]
             for i, text in enumerate(texts):
                 special, parse = i % 3 == 2, i % 2 == 1
                 if data["model"]["type"] == "Unigram" and not parse:
