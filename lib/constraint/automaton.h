@@ -17,8 +17,8 @@
 namespace krafla {
 
 inline constexpr uint32_t kNoSite = 0xFFFFFFFF;
-// Frames of a stack: arrays, objects and rules in one another. A text is never led to where it
-// would need more.
+// Frames of a stack: arrays, objects and rules in one another, but for a rule that nothing follows
+// in the one that calls it. A text is never led to where it would need more.
 inline constexpr uint16_t kMaxStack = 400;
 inline constexpr uint16_t kDeadEnd = 0xFFFF;
 
@@ -39,7 +39,7 @@ struct CallSite {
 class Automaton {
  public:
   // ArgumentError: a rule that calls itself without a byte before (left recursion), or no text at
-  // all fits; UnsupportedError: too large.
+  // all fits; UnsupportedError: too large, or each text that fits needs more than kMaxStack frames.
   static constexpr uint32_t kMaxNodes = 600'000;
   static StatusOr<Automaton> Build(const Grammar& grammar, uint32_t max_nodes = kMaxNodes);
 

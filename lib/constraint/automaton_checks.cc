@@ -8,6 +8,8 @@
 namespace krafla {
 namespace {
 
+constexpr uint16_t kTooDeep = kMaxStack + 1;  // a need of so many frames, or of more
+
 // Targets grouped by where they lead: begin[to] .. begin[to + 1].
 void Group(const std::vector<std::pair<uint32_t, uint32_t>>& links, uint32_t n,
            std::vector<uint32_t>* begin, std::vector<uint32_t>* from) {
@@ -37,11 +39,16 @@ Status AutomatonChecks::Run() {
   FindEmptyRules();
   KRAFLA_RETURN_IF_ERROR(CheckCounted());
   KRAFLA_RETURN_IF_ERROR(CheckLeftRecursion());
-  FindNeeds();
   FindLastCalls();
-  if (automaton_.need_of_rule(automaton_.root_) == kDeadEnd) {
-    return ArgumentError("constraint: no text satisfies it");
+  FindNeeds();
+  const uint16_t need = automaton_.need_of_rule(automaton_.root_);
+  if (need == kDeadEnd) return ArgumentError("constraint: no text satisfies it");
+  if (need == kTooDeep) {
+    return UnsupportedError(
+        "constraint: rules are nested deeper than {} in every text that satisfies it", kMaxStack);
   }
+  std::replace(automaton_.need_.begin(), automaton_.need_.end(), kTooDeep, kDeadEnd);
+  SkipNames();
   return OkStatus();
 }
 
@@ -171,7 +178,8 @@ Status AutomatonChecks::CheckLeftRecursion() const {
   return OkStatus();
 }
 
-// So a list written as a rule that ends by calling itself takes no deeper stack for a longer text.
+// So a list written as a rule that ends by calling itself takes no deeper stack for a longer text,
+// nor does a rule that is but another's name.
 void AutomatonChecks::FindLastCalls() {
   for (CallSite& site : automaton_.sites_) {
     uint32_t node = site.back;
@@ -185,18 +193,59 @@ void AutomatonChecks::FindLastCalls() {
   }
 }
 
+// A rule that is but another's name begins where that one does, so that a chain of thousands is no
+// step of thousands of threads. None leads back to itself: that is left recursion.
+void AutomatonChecks::SkipNames() {
+  std::vector<RuleId> path;
+  std::vector<RuleId> meant(automaton_.starts_.size(), kNoSite);
+  for (RuleId rule = 0; rule < meant.size(); ++rule) {
+    RuleId at = rule;
+    for (path.clear(); meant[at] == kNoSite;) {
+      path.push_back(at);
+      const RuleId next = OtherNameOf(at);
+      if (next == at) meant[at] = at;
+      at = next;
+    }
+    for (RuleId name : path) meant[name] = meant[at];
+  }
+  const std::vector<uint32_t> starts = automaton_.starts_;
+  for (RuleId rule = 0; rule < meant.size(); ++rule) automaton_.starts_[rule] = starts[meant[rule]];
+}
+
+// The rule that is all of this one; itself where there is more to it.
+RuleId AutomatonChecks::OtherNameOf(RuleId rule) const {
+  uint32_t node = automaton_.start(rule);
+  while (automaton_.edges(node).empty() && !automaton_.ends(node)) {
+    const uint32_t s = automaton_.site(node);
+    const std::span<const uint32_t> empty = automaton_.empty_edges(node);
+    if (s != kNoSite) {
+      const CallSite& site = automaton_.call(s);
+      return empty.empty() && site.kind == CallSite::kCall && site.last ? site.rule : rule;
+    }
+    if (empty.size() != 1 || empty[0] == node) break;
+    node = empty[0];
+  }
+  return rule;
+}
+
+// Of a frame in which the rule is read.
+uint16_t AutomatonChecks::NeedOfFrame(RuleId rule) const {
+  const uint16_t need = automaton_.need_of_rule(rule);
+  return need == kDeadEnd ? kDeadEnd : std::min<uint16_t>(need + 1, kTooDeep);
+}
+
 uint16_t AutomatonChecks::NeedOf(const Members& members) const {
-  const auto need = [this](RuleId rule) { return automaton_.need_of_rule(rule); };
+  const auto need = [this](RuleId rule) -> uint16_t { return NeedOfFrame(rule); };
   uint16_t most = 0;
   std::vector<uint16_t> optional;
   uint32_t required = 0;
   for (const Members::Item& item : members.items) {
     if (item.required) {
       if (need(item.rule) == kDeadEnd) return kDeadEnd;
-      most = std::max<uint16_t>(most, need(item.rule) + 1);
+      most = std::max(most, need(item.rule));
       ++required;
     } else if (need(item.rule) != kDeadEnd) {
-      optional.push_back(need(item.rule) + 1);
+      optional.push_back(need(item.rule));
     }
   }
   if (required > members.max) return kDeadEnd;
@@ -204,9 +253,7 @@ uint16_t AutomatonChecks::NeedOf(const Members& members) const {
   const uint32_t more = members.min - required;
   std::sort(optional.begin(), optional.end());
   uint16_t last = more <= optional.size() ? optional[more - 1] : kDeadEnd;
-  if (members.has_rest && need(members.rest) != kDeadEnd) {
-    last = std::min<uint16_t>(last, need(members.rest) + 1);
-  }
+  if (members.has_rest) last = std::min(last, need(members.rest));
   return last == kDeadEnd ? kDeadEnd : std::max(most, last);
 }
 
@@ -217,26 +264,29 @@ uint16_t AutomatonChecks::NeedOf(const CallSite& site) const {
   uint16_t inside = kDeadEnd;
   if (site.kind == CallSite::kMembers) {
     inside = NeedOf(automaton_.members(site.rule));
-  } else if (automaton_.need_of_rule(site.rule) != kDeadEnd) {
-    inside = automaton_.need_of_rule(site.rule) + 1;
+  } else if (site.kind == CallSite::kCall && site.last) {
+    inside = automaton_.need_of_rule(site.rule);
+  } else {
+    inside = NeedOfFrame(site.rule);
   }
   return inside == kDeadEnd ? kDeadEnd : std::max(behind, inside);
 }
 
-// The least first, as Dijkstra: a node's need is settled when it is taken out.
+// The least first, as Dijkstra: a node's need is settled when it is taken out. Beyond the limit all
+// are alike: what is too deep is told from what has no end at all.
 void AutomatonChecks::FindNeeds() {
   const uint32_t n = automaton_.n_nodes();
   automaton_.need_.assign(n, kDeadEnd);
-  std::vector<std::vector<uint32_t>> work(kMaxStack + 1);
+  std::vector<std::vector<uint32_t>> work(kTooDeep + 1);
   for (uint32_t node = 0; node < n; ++node) {
     if (automaton_.ends(node)) work[0].push_back(node);
   }
   uint16_t level = 0;
   const auto offer = [&](uint32_t node, uint16_t need) {
-    if (need <= kMaxStack && automaton_.need_[node] == kDeadEnd) work[need].push_back(node);
+    if (need != kDeadEnd && automaton_.need_[node] == kDeadEnd) work[need].push_back(node);
   };
   const auto check = [&](uint32_t s) { offer(caller_of_site_[s], NeedOf(automaton_.sites_[s])); };
-  for (; level <= kMaxStack; ++level) {
+  for (; level <= kTooDeep; ++level) {
     while (!work[level].empty()) {
       const uint32_t node = work[level].back();
       work[level].pop_back();

@@ -25,6 +25,9 @@ class AutomatonChecks {
   std::vector<RuleId> CalledFirst(RuleId rule, std::vector<uint32_t>* seen) const;
   void FindNeeds();
   void FindLastCalls();
+  void SkipNames();
+  RuleId OtherNameOf(RuleId rule) const;
+  uint16_t NeedOfFrame(RuleId rule) const;
   uint16_t NeedOf(const CallSite& site) const;
   uint16_t NeedOf(const Members& members) const;
   std::string NameOf(RuleId rule) const;

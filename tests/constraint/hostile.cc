@@ -118,6 +118,11 @@ void AddGrammars(std::vector<Hostile>* all) {
     chain += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + "\n";
   }
   add(chain);
+  std::string deep = "root ::= r0\n";
+  for (int i = 0; i < 15000; ++i) {
+    deep += "r" + std::to_string(i) + " ::= r" + std::to_string(i + 1) + " \"x\"\n";
+  }
+  add(deep + "r15000 ::= \"a\"");
   std::string doubling = "root ::= d0\n";  // each is twice the next: 2^40 letters
   for (int i = 0; i < 40; ++i) {
     const std::string next = " d" + std::to_string(i + 1);

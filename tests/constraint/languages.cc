@@ -22,6 +22,17 @@ void Check(const Case& c, StatusOr<Grammar> (*read)(std::string_view)) {
   }
 }
 
+// r0 is `body` with the name of the next rule in the place of @, and so on; the last is "a".
+std::string Chain(size_t n, std::string_view body) {
+  const size_t at = body.find('@');
+  std::string text = "root ::= r0\n";
+  for (size_t i = 0; i < n; ++i) {
+    text += "r" + std::to_string(i) + " ::= " + std::string(body.substr(0, at)) + "r" +
+            std::to_string(i + 1) + std::string(body.substr(at + 1)) + "\n";
+  }
+  return text + "r" + std::to_string(n) + " ::= \"a\"";
+}
+
 }  // namespace
 
 TEST_CASE("regular expressions match whole texts") {
@@ -125,6 +136,54 @@ TEST_CASE("grammars match as llama.cpp's do") {
       {"root ::= [a-z_-]+ [\\]x]", {"a-_]"}, {"a"}},
   };
   for (const Case& c : cases) Check(c, ReadGbnf);
+}
+
+TEST_CASE("rules that nothing follows take no depth") {
+  for (const std::string_view body : {"@", "(@)", "\"b\"? @", "\"b\" @ | \"c\""}) {
+    const size_t n = body[0] == '"' && body[3] == '?' ? 1000 : 5000;  // all of those begin at once
+    const auto constraint = Compile(ReadGbnf(Chain(n, body)), SmallVocabulary());
+    const bool b = body.find('b') != body.npos, c = body.find('c') != body.npos;
+    INFO(body);
+    CHECK(Matches(constraint, "a") == !c);
+    CHECK(Matches(constraint, std::string(n, 'b') + "a") == b);
+    CHECK(Matches(constraint, std::string(700, 'b') + "c") == c);
+    CHECK_FALSE(Matches(constraint, std::string(n + 1, 'b') + "a"));
+    for (const char* text : {"", "b", "aa", "ca"}) CHECK_FALSE(Matches(constraint, text));
+  }
+  CHECK(Matches(ReadGbnf(Chain(15000, "@")), "a"));
+  const auto names =
+      Compile(ReadGbnf("root ::= a\na ::= b\nb ::= c | \"x\" a\nc ::= d\nd ::= \"y\" b?"),
+              SmallVocabulary());
+  for (const char* text : {"y", "xxy", "yxyy"}) CHECK(Matches(names, text));
+  for (const char* text : {"", "xx", "yx"}) CHECK_FALSE(Matches(names, text));
+}
+
+TEST_CASE("rules nested too deeply are refused for that") {
+  for (const std::string_view body : {"@ \"x\"", "\"(\" @ \"x\""}) {
+    INFO(body);
+    const auto fits = Compile(ReadGbnf(Chain(400, body)), SmallVocabulary());
+    const std::string text =
+        std::string(body[1] == '(' ? 400 : 0, '(') + "a" + std::string(400, 'x');
+    CHECK(Matches(fits, text));
+    CHECK_FALSE(Matches(fits, text + "x"));
+    for (const size_t n : {401, 5000, 15000}) {
+      const auto grammar = ReadGbnf(Chain(n, body));
+      REQUIRE(grammar.ok());
+      const Status status = Constraint::Create(*grammar, SmallVocabulary()).status();
+      INFO(n << ": " << Message(status));
+      CHECK(absl::IsUnimplemented(status));
+      CHECK(Message(status).find("nested deeper than 400") != std::string_view::npos);
+    }
+  }
+  // What has no end is told from it, however deep; what is too deep is left out where there is
+  // more.
+  const std::string deep = Chain(5000, "\"x\" @ \"x\"");
+  const auto endless = Constraint::Create(*ReadGbnf(deep + " r0"), SmallVocabulary());
+  CHECK(Message(endless.status()).find("no text satisfies it") != std::string_view::npos);
+  const auto other =
+      Compile(ReadGbnf("root ::= e | \"xy\"\ne" + deep.substr(4)), SmallVocabulary());
+  CHECK(Matches(other, "xy"));
+  CHECK_FALSE(Matches(other, "xx"));
 }
 
 TEST_CASE("broken grammars are refused with their place") {
