@@ -3,6 +3,7 @@
 #define KRAFLA_TOOLS_HANDLES_H_
 
 #include <krafla/krafla.h>
+#include <krafla/krafla_chat.h>
 #include <krafla/krafla_constraint.h>
 
 #include <memory>
@@ -21,6 +22,7 @@ using RuntimePtr = std::unique_ptr<krafla_runtime, FreeWith<krafla_runtime_free>
 using ModelPtr = std::unique_ptr<krafla_model, FreeWith<krafla_model_free>>;
 using TokenizerPtr = std::unique_ptr<krafla_tokenizer, FreeWith<krafla_tokenizer_free>>;
 using TemplatePtr = std::unique_ptr<krafla_template, FreeWith<krafla_template_free>>;
+using ChatPtr = std::unique_ptr<krafla_chat, FreeWith<krafla_chat_free>>;
 using RenderedPtr = std::unique_ptr<krafla_rendered, FreeWith<krafla_rendered_free>>;
 using SessionPtr = std::unique_ptr<krafla_session, FreeWith<krafla_session_free>>;
 using ConstraintPtr = std::unique_ptr<krafla_constraint, FreeWith<krafla_constraint_free>>;

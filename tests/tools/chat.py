@@ -149,13 +149,64 @@ class Chat(unittest.TestCase):
             t.send("/bogus\r")
             t.expect("no command /bogus")
 
+    def reply(self, terminal, line):
+        """What is written between a line and the next prompt."""
+        terminal.send(line + "\r")
+        terminal.expect(line + "\x1b[")
+        terminal.expect("\r\n")
+        answer = terminal.expect("\x1b[?2004h")
+        terminal.expect(READY)
+        return answer
+
+    def cold(self, text, *options):
+        result = call("ml_run", models()["chat.mlb"], "-p", text, *options)
+        self.assertEqual(result.code, 0, result)
+        return (result.out + b"\n" * (not result.out.endswith(b"\n"))).replace(b"\n", b"\r\n")
+
+    def test_regen_looks_at_no_reply_that_is_gone(self):
+        options = ["-n", "16", "--repeat-penalty", "1.8", "--dry-multiplier", "2"]
+        want = self.cold("In the beginning", *options)
+        with self.chat(*options) as t:
+            t.expect(READY)
+            for line in ("In the beginning", "/regen", "/regen"):
+                self.assertIn(want, self.reply(t, line))
+            self.reply(t, "and then")
+            self.reply(t, "/clear")
+            self.assertIn(want, self.reply(t, "In the beginning"))
+
+    def test_each_reply_has_the_next_seed(self):
+        options = ["-n", "12", "-T", "0.7", "--repeat-penalty", "1.3", "--logit-bias", "10-inf"]
+        want = [self.cold("x", *options, "--seed", seed) for seed in (7, 8, 9)]
+        self.assertEqual(len(set(want)), 3)
+        with self.chat(*options, "--seed", "7") as t:
+            t.expect(READY)
+            for line, reply in zip(("x", "/regen", "/regen"), want):
+                self.assertIn(reply, self.reply(t, line))
+            self.reply(t, "/clear")
+            self.assertIn(want[0], self.reply(t, "x"))
+
+    def test_goes_on_beyond_the_context(self):
+        options = ["-n", "20", "--ctx", "64"]
+        with self.chat(*options) as t:
+            t.expect(READY)
+            self.reply(t, "In the beginning")
+            for line in ("and the earth was", "without form and void", "and darkness was upon"):
+                answer = self.reply(t, line)
+                self.assertIn(b"the oldest 2 messages are forgotten", answer)
+                self.assertIn(self.cold(line, *options), answer)  # two turns do not fit
+            t.send("and darkness was upon the face of the deep " * 3 + "\r")  # too long alone
+            t.expect("at most 56")
+            t.expect(READY)
+            self.assertIn(self.cold(line, *options), self.reply(t, "/regen"))
+            t.send(CTRL_D)
+            self.assertEqual(t.end(), 0)
+
     def test_full_context_lives_on(self):
         with self.chat("--ctx", "64", "-T", "1", "--seed", "1") as t:
-            for text, answer in (("x", "is full"), ("and more", "/clear"), ("/clear", "new conversation")):
-                t.expect(READY)
-                t.send(text + "\r")
-                t.expect(answer)
             t.expect(READY)
+            for line in ("x", "and more"):
+                self.assertIn(b"is full", self.reply(t, line))
+            self.assertIn(b"new conversation", self.reply(t, "/clear"))
             t.send(CTRL_D)
             self.assertEqual(t.end(), 0)
 

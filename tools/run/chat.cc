@@ -1,6 +1,5 @@
-// Each turn renders the whole conversation anew, as templates want it; the session reads only what
-// differs. Whatever fails in a turn ends that turn, not the chat. Without a template a line is a
-// raw prompt of its own. What is not the model's word goes to stderr.
+// A turn that comes to nothing leaves the conversation as it was, and never ends the chat. Without
+// a template a line is a raw prompt of its own. What is not the model's word goes to stderr.
 #include "tools/run/chat.h"
 
 #include <krafla/krafla.h>
@@ -20,99 +19,70 @@ constexpr char kHelp[] =
 
 void Note(std::string_view text) { WriteStderr(fmt::format("[{}]\n", text)); }
 
-class Conversation {
- public:
-  Conversation(Talk& talk, const TalkArgs& args) : talk_(talk), args_(args) { Clear(); }
-
-  void Clear() {
-    messages_.clear();
-    if (args_.has_system) messages_.push_back({"system", args_.system});
-    talk_.Forget();
+// Whether there is a reply to keep. One that was cut short is: the user has seen it.
+bool Answer(Talk& talk, Reply* reply) {
+  size_t dropped = 0;
+  if (talk.ReadTurn(&dropped) != kExitOk) return false;
+  if (dropped > 0) {
+    Note(fmt::format("the context of {} positions is full: the oldest {} messages are forgotten",
+                     talk.context(), dropped));
   }
-
-  ExitCode Say(const std::string& text) {
-    if (!talk_.has_template()) messages_.clear();
-    messages_.push_back({"user", text});
-    return Answer();
+  const ExitCode exit_code = talk.Generate(reply);
+  if (reply->finish == KRAFLA_FINISH_CONTEXT) {
+    Note(
+        fmt::format("the context of {} positions is full: the reply ends here, the next one takes "
+                    "the place of what is oldest; --ctx makes more room",
+                    talk.context()));
   }
+  return exit_code == kExitOk || !reply->empty;
+}
 
-  ExitCode SayAgain() {
-    if (!messages_.empty() && messages_.back().role == "assistant") messages_.pop_back();
-    if (messages_.empty() || messages_.back().role != "user") {
-      Note("there is no message to reply to");
-      return kExitOk;
-    }
-    return Answer();
+void Say(Talk& talk, const std::string& text) {
+  const std::string before = talk.Messages();
+  Reply reply;
+  if (talk.Say(text) != kExitOk || !Answer(talk, &reply)) talk.SetMessages(before);
+}
+
+void SayAgain(Talk& talk) {
+  const std::string before = talk.Messages();
+  if (!talk.TakeBackReply()) {
+    Note("there is no message to reply to");
+    return;
   }
-
- private:
-  ExitCode Answer() {
-    std::vector<int32_t> ids;
-    ExitCode exit_code = talk_.has_template() ? talk_.Render(messages_, &ids)
-                                              : talk_.Encode(messages_.back().content, &ids);
-    if (exit_code == kExitOk && static_cast<int64_t>(ids.size()) > talk_.context()) {
-      Note(
-          fmt::format("this needs {} positions, the context has {}: /clear begins a new "
-                      "conversation, --ctx makes more room",
-                      ids.size(), talk_.context()));
-      messages_.pop_back();
-      return kExitOk;
-    }
-    if (exit_code == kExitOk) exit_code = talk_.ReadPrompt(ids);
-    if (exit_code != kExitOk) {  // it was never read: as if never said
-      messages_.pop_back();
-      return exit_code;
-    }
-    Reply reply;
-    exit_code = talk_.Generate(args_.max_tokens, &reply);
-    if (reply.finish == KRAFLA_FINISH_CONTEXT) {
-      Note(
-          fmt::format("the context of {} positions is full: /clear begins a new conversation, "
-                      "--ctx makes more room",
-                      talk_.context()));
-    }
-    // A reply that was cut short is part of the conversation: the user has seen it.
-    if (exit_code == kExitOk || !reply.text.empty()) {
-      messages_.push_back({"assistant", std::move(reply.text)});
-    } else {
-      messages_.pop_back();
-    }
-    return exit_code;
+  Reply reply;
+  if (!Answer(talk, &reply) || reply.empty) {
+    talk.SetMessages(before);
+    Note("no other reply: the one before stays");
   }
-
-  Talk& talk_;
-  const TalkArgs& args_;
-  std::vector<Message> messages_;
-};
+}
 
 // A command is one word, and "/usr/bin" is none; a space before it makes it a message, too.
 bool LooksLikeCommand(const std::string& line) {
   return line.starts_with('/') && line.find_first_of(" \n/", 1) == std::string::npos;
 }
 
-void Turn(Conversation& conversation, const std::string& line) {
+}  // namespace
+
+void Turn(Talk& talk, const std::string& line) {
   if (line == "/help") {
     WriteStderr(kHelp);
   } else if (line == "/clear") {
-    conversation.Clear();
+    talk.Clear();
     Note("a new conversation");
   } else if (line == "/regen") {
-    (void)conversation.SayAgain();
+    SayAgain(talk);
   } else if (LooksLikeCommand(line)) {
     Note(
         fmt::format("no command {}: /help lists them, a space before it makes it a message", line));
   } else {
-    (void)conversation.Say(line);  // what failed was told; the chat goes on
+    Say(talk, line);
   }
 }
 
-}  // namespace
-
-ExitCode Chat(Talk& talk, const TalkArgs& args) {
+ExitCode Chat(Talk& talk) {
   const krafla_model_info info = ModelInfo(talk.model());
   const std::string_view name = *info.name != '\0' ? info.name : info.arch;
   Note(fmt::format("{}, context {}; /help lists commands, Ctrl-D ends", name, talk.context()));
-  Conversation conversation(talk, args);
   LineEditor editor;
   bool interrupted_before = false;  // and nothing was sent since
   ClearInterrupt();
@@ -129,7 +99,7 @@ ExitCode Chat(Talk& talk, const TalkArgs& args) {
     }
     if (line.empty()) continue;
     if (line == "/quit" || line == "/exit") return kExitOk;
-    Turn(conversation, line);
+    Turn(talk, line);
     if (talk.stdout_gone()) return kExitOther;
     interrupted_before = Interrupted();
     ClearInterrupt();

@@ -6,7 +6,11 @@
 
 namespace krafla::tools {
 
-ExitCode Chat(Talk& talk, const TalkArgs& args);
+ExitCode Chat(Talk& talk);
+
+// One line: a command or a message. Whatever fails in it was told, and leaves the conversation as
+// it was.
+void Turn(Talk& talk, const std::string& line);
 
 }  // namespace krafla::tools
 

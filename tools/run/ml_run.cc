@@ -60,19 +60,11 @@ void AddOptions(CLI::App& app, RunArgs* args) {
   app.footer(kFooter);
 }
 
-ExitCode RunPrompt(Talk& talk, const RunArgs& args) {
-  std::vector<int32_t> ids;
-  if (talk.has_template()) {
-    std::vector<Message> messages;
-    if (args.talk.has_system) messages.push_back({"system", args.talk.system});
-    messages.push_back({"user", args.prompt});
-    if (ExitCode e = talk.Render(messages, &ids)) return e;
-  } else {
-    if (ExitCode e = talk.Encode(args.prompt, &ids)) return e;
-  }
-  if (ExitCode e = talk.ReadPrompt(ids)) return e;
+ExitCode RunPrompt(Talk& talk, const std::string& prompt) {
+  if (ExitCode e = talk.Say(prompt)) return e;
+  if (ExitCode e = talk.ReadPrompt()) return e;
   Reply reply;
-  return talk.Generate(args.talk.max_tokens, &reply);
+  return talk.Generate(&reply);
 }
 
 ExitCode Run(int argc, char** argv) {
@@ -92,7 +84,7 @@ ExitCode Run(int argc, char** argv) {
   }
   Talk talk;
   if (ExitCode e = talk.Open(args.talk)) return e;
-  const ExitCode exit_code = chat ? Chat(talk, args.talk) : RunPrompt(talk, args);
+  const ExitCode exit_code = chat ? Chat(talk) : RunPrompt(talk, args.prompt);
   if (exit_code == kExitOk || exit_code == kExitInterrupted) {
     WriteStderr(talk.Statistics() + "\n");
   }

@@ -1,4 +1,4 @@
-// From messages to ids to a streamed reply.
+// From messages to a streamed reply.
 #include "tools/run/talk.h"
 
 #include <krafla/krafla.h>
@@ -6,7 +6,7 @@
 
 #include <algorithm>
 #include <chrono>
-#include <nlohmann/json.hpp>
+#include <vector>
 
 #include "tools/interrupt.h"
 #include "tools/output.h"
@@ -32,47 +32,66 @@ ExitCode CheckUtf8(std::string_view what, std::string_view text) {
               static_cast<unsigned char>(text[at]), at);
 }
 
-// What on_token writes and notes.
+ExitCode FailPrompt(int32_t code) {
+  if (code == KRAFLA_E_CONTEXT) {
+    return Fail(kExitArguments, "{} (--ctx makes more room)", krafla_error_message());
+  }
+  // The template refuses what it was given: a role, a text beyond its limits.
+  if (code == KRAFLA_E_TEMPLATE) return FailAs(kExitArguments, "chat template");
+  return FailWith(code, "prompt");
+}
+
+krafla_session_info SessionInfo(const krafla_session* session) {
+  krafla_session_info info{};
+  info.struct_size = sizeof(info);
+  (void)krafla_session_get_info(session, &info);
+  return info;
+}
+
+// What on_token does and notes.
 struct Stream {
-  std::string* text;
+  krafla_chat* chat;
   ExitCode written = kExitOk;
+  bool empty = true;
+  bool line_ended = false;
 };
 
 int OnToken(void* user, const krafla_token* token) {
   auto* stream = static_cast<Stream*>(user);
-  const std::string_view text(token->text_length > 0 ? token->text : "", token->text_length);
-  stream->text->append(text);
-  stream->written = WriteStdout(text);
-  return stream->written != kExitOk || Interrupted() ? 1 : 0;
+  if (token->text_length > 0) {
+    const std::string_view text(token->text, token->text_length);
+    stream->written = WriteStdout(text);
+    stream->empty = false;
+    stream->line_ended = text.ends_with('\n');
+  }
+  const bool pushed = stream->chat == nullptr || token->id < 0 ||
+                      krafla_chat_push(stream->chat, token->id) == KRAFLA_OK;
+  return !pushed || stream->written != kExitOk || Interrupted() ? 1 : 0;
 }
 
 }  // namespace
 
 ExitCode Talk::Open(const TalkArgs& args) {
+  args_ = args;
   if (ExitCode e = CreateSampler(args.sampler, &sampler_)) return e;
+  (void)krafla_sampler_get_seed(sampler_.get(), &seed_);
+  args_.sampler.seed = seed_;
   if (ExitCode e = OpenRuntime(args.model.threads, &runtime_)) return e;
   if (ExitCode e = OpenModel(args.model, runtime_.get(), &model_)) return e;
   if (ExitCode e = OpenTokenizer(args.model, model_.get(), &tokenizer_)) return e;
   if (ExitCode e = SetBreakers(args.sampler, tokenizer_.get(), sampler_.get())) return e;
   if (ExitCode e = CompileConstraint(args.constraint, tokenizer_.get(), &constraint_)) return e;
-  if (ExitCode e = OpenTemplate(args)) return e;
-  if (ExitCode e = CheckUtf8("--system", args.system)) return e;
-  if (args.has_system && !has_template()) {
-    return Fail(kExitArguments, "--system: there is no chat template to put it into");
-  }
   if (ExitCode e = CreateSession(args.model, model_.get(), &session_)) return e;
-  krafla_session_info info{};
-  info.struct_size = sizeof(info);
-  (void)krafla_session_get_info(session_.get(), &info);
-  context_ = info.context;
-  return OpenSpeculation(args);
+  context_ = SessionInfo(session_.get()).context;
+  if (ExitCode e = OpenChat()) return e;
+  return OpenSpeculation();
 }
 
-ExitCode Talk::OpenSpeculation(const TalkArgs& args) {
-  if (args.lookup) speculation_.kind = KRAFLA_SPECULATE_LOOKUP;
-  if (args.draft.empty()) return kExitOk;
-  ModelArgs model = args.model;
-  model.model = args.draft;
+ExitCode Talk::OpenSpeculation() {
+  if (args_.lookup) speculation_.kind = KRAFLA_SPECULATE_LOOKUP;
+  if (args_.draft.empty()) return kExitOk;
+  ModelArgs model = args_.model;
+  model.model = args_.draft;
   if (ExitCode e = OpenModel(model, runtime_.get(), &draft_model_)) return e;
   model.context = std::min(context_, ModelInfo(draft_model_.get()).max_context);
   if (ExitCode e = CreateSession(model, draft_model_.get(), &draft_)) return e;
@@ -81,122 +100,150 @@ ExitCode Talk::OpenSpeculation(const TalkArgs& args) {
   return kExitOk;
 }
 
-ExitCode Talk::OpenTemplate(const TalkArgs& args) {
-  if (args.chat == "none") return kExitOk;
-  if (args.chat != "auto") {
-    const int32_t code =
-        Create(&template_, krafla_template_builtin, args.chat.data(), args.chat.size());
-    if (code == KRAFLA_E_NOT_FOUND) {
-      return FailAs(kExitArguments, "--chat");
-    }
-    return code == KRAFLA_OK ? kExitOk : FailWith(code, "--chat");
-  }
-  // A tokenizer given with -z brings its own template; without one, the model's still fits the
-  // model.
+ExitCode Talk::OpenChat() {
+  TemplatePtr chat_template;
   int32_t code = KRAFLA_E_NOT_FOUND;
-  if (!args.model.tokenizer.empty()) {
-    code = Create(&template_, krafla_template_from_tokenizer, tokenizer_.get());
+  if (args_.chat == "auto") {
+    // A tokenizer given with -z brings its own template; without one, the model's still fits the
+    // model.
+    if (!args_.model.tokenizer.empty()) {
+      code = Create(&chat_template, krafla_template_from_tokenizer, tokenizer_.get());
+    }
+    if (code == KRAFLA_E_NOT_FOUND) {
+      code = Create(&chat_template, krafla_template_from_model, model_.get());
+    }
+  } else if (args_.chat != "none") {
+    code = Create(&chat_template, krafla_template_builtin, args_.chat.data(), args_.chat.size());
   }
   if (code == KRAFLA_E_NOT_FOUND) {
-    code = Create(&template_, krafla_template_from_model, model_.get());
+    if (!args_.has_system) return kExitOk;
+    return Fail(kExitArguments, "--system: there is no chat template to put it into");
   }
-  if (code == KRAFLA_OK || code == KRAFLA_E_NOT_FOUND) return kExitOk;
-  // One that does not parse is a fault of its file.
-  const ExitCode exit_code = code == KRAFLA_E_TEMPLATE ? kExitModelFile : ExitCodeOf(code);
-  return FailAs(exit_code, "chat template (--chat none does without)");
-}
-
-ExitCode Talk::Render(const std::vector<Message>& messages, std::vector<int32_t>* ids) const {
-  nlohmann::ordered_json list = nlohmann::ordered_json::array();
-  for (const Message& message : messages) {
-    if (ExitCode e = CheckUtf8("prompt", message.content)) return e;
-    list.push_back({{"role", message.role}, {"content", message.content}});
+  krafla_chat_options options = KRAFLA_CHAT_OPTIONS_INIT;
+  options.full = KRAFLA_CHAT_DROP_OLDEST;
+  options.reserve = context_ / 8;  // so that a reply is more than its beginning
+  if (args_.max_tokens > 0) options.reserve = std::min(options.reserve, args_.max_tokens);
+  if (code == KRAFLA_OK) {
+    code = Create(&chat_, krafla_chat_create, tokenizer_.get(), chat_template.get(), &options);
   }
-  const nlohmann::ordered_json input = {{"messages", list}, {"add_generation_prompt", true}};
-  const std::string json = input.dump();
-  RenderedPtr rendered;
-  int32_t code = Create(&rendered, krafla_template_render, template_.get(), tokenizer_.get(),
-                        json.data(), json.size());
-  // The template refuses what it was given: a role, a text beyond its limits.
-  if (code == KRAFLA_E_TEMPLATE) return FailAs(kExitArguments, "chat template");
-  if (code != KRAFLA_OK) return FailWith(code, "chat template");
-  const krafla_piece* pieces = nullptr;
-  size_t n_pieces = 0;
-  code = krafla_rendered_get_pieces(rendered.get(), &pieces, &n_pieces);
-  if (code != KRAFLA_OK) return FailWith(code, "chat template");
-  return EncodePieces(pieces, n_pieces, 0, ids);  // a template writes the special tokens itself
+  if (code != KRAFLA_OK) {
+    // One that does not parse is a fault of its file.
+    const ExitCode exit_code = code == KRAFLA_E_TEMPLATE ? kExitModelFile : ExitCodeOf(code);
+    return FailAs(exit_code, "chat template (--chat none does without)");
+  }
+  if (!args_.has_system) return kExitOk;
+  if (ExitCode e = CheckUtf8("--system", args_.system)) return e;
+  code = krafla_chat_add(chat_.get(), "system", 6, args_.system.data(), args_.system.size());
+  return code == KRAFLA_OK ? kExitOk : FailWith(code, "--system");
 }
 
-ExitCode Talk::Encode(std::string_view text, std::vector<int32_t>* ids) const {
-  const krafla_piece piece{text.data(), text.size(), 0, 0};
-  if (ExitCode e = EncodePieces(&piece, 1, KRAFLA_ENCODE_SPECIAL, ids)) return e;
-  if (!ids->empty()) return kExitOk;
-  // An empty text: from the token that begins one, where there is such a token.
-  krafla_tokenizer_info info{};
-  info.struct_size = sizeof(info);
-  (void)krafla_tokenizer_get_info(tokenizer_.get(), &info);
-  if (info.bos_id < 0) return Fail(kExitArguments, "prompt: got no tokens, want at least one");
-  ids->push_back(info.bos_id);
-  return kExitOk;
+std::string Talk::Messages() const {
+  if (chat_ == nullptr) return raw_;
+  const char* json = "";
+  size_t length = 0;
+  (void)krafla_chat_get_json(chat_.get(), &json, &length, nullptr);
+  return std::string(json, length);
 }
 
-ExitCode Talk::EncodePieces(const krafla_piece* pieces, size_t n_pieces, uint32_t flags,
-                            std::vector<int32_t>* ids) const {
-  size_t bytes = 16;  // room for special tokens; a token has at least one byte, mostly
-  for (size_t i = 0; i < n_pieces; ++i) bytes += pieces[i].length;
-  ids->resize(bytes);
+void Talk::SetMessages(const std::string& messages) {
+  if (chat_ == nullptr) {
+    raw_ = messages;
+    return;
+  }
+  (void)krafla_chat_truncate(chat_.get(), 0);
+  (void)krafla_chat_add_json(chat_.get(), messages.data(), messages.size());
+}
+
+ExitCode Talk::Say(std::string_view text) {
+  if (chat_ == nullptr) {
+    raw_ = text;
+    return kExitOk;
+  }
+  if (ExitCode e = CheckUtf8("prompt", text)) return e;
+  const int32_t code = krafla_chat_add(chat_.get(), "user", 4, text.data(), text.size());
+  return code == KRAFLA_OK ? kExitOk : FailWith(code, "prompt");
+}
+
+bool Talk::TakeBackReply() {
+  if (chat_ == nullptr) return !raw_.empty();
+  const char* json = nullptr;
+  size_t length = 0, n = 0;
+  (void)krafla_chat_get_json(chat_.get(), &json, &length, &n);
+  if (n <= (args_.has_system ? 1 : 0)) return false;
+  return krafla_chat_truncate(chat_.get(), n - 1) == KRAFLA_OK;
+}
+
+void Talk::Clear() {
+  raw_.clear();
+  if (chat_ != nullptr) (void)krafla_chat_truncate(chat_.get(), args_.has_system ? 1 : 0);
+  seed_ = *args_.sampler.seed;
+}
+
+ExitCode Talk::ReadPrompt() {
+  std::vector<int32_t> ids(static_cast<size_t>(context_));
   size_t n = 0;
-  int32_t code = krafla_tokenizer_encode_pieces(tokenizer_.get(), pieces, n_pieces, flags,
-                                                ids->data(), ids->size(), &n);
+  const int32_t code =
+      chat_ != nullptr ? krafla_chat_encode(chat_.get(), ids.data(), ids.size(), &n)
+                       : krafla_tokenizer_encode(tokenizer_.get(), raw_.data(), raw_.size(),
+                                                 KRAFLA_ENCODE_SPECIAL, ids.data(), ids.size(), &n);
   if (code == KRAFLA_E_BUFFER) {
-    ids->resize(n);
-    code = krafla_tokenizer_encode_pieces(tokenizer_.get(), pieces, n_pieces, flags, ids->data(),
-                                          ids->size(), &n);
-  }
-  if (code != KRAFLA_OK) return FailWith(code, "prompt");
-  ids->resize(n);
-  return kExitOk;
-}
-
-ExitCode Talk::ReadPrompt(const std::vector<int32_t>& ids) {
-  if (static_cast<int64_t>(ids.size()) > context_) {
     return Fail(kExitArguments,
                 "prompt: got {} tokens, want at most {}, the context (--ctx; the model allows {})",
-                ids.size(), context_, ModelInfo(model_.get()).max_context);
+                n, context_, ModelInfo(model_.get()).max_context);
   }
-  if (ids.empty()) return Fail(kExitArguments, "prompt: got no tokens, want at least one");
-  const auto start = Clock::now();
-  const int32_t* known = nullptr;
-  size_t n_known = 0;
-  if (int32_t code = krafla_session_get_ids(session_.get(), &known, &n_known); code != KRAFLA_OK) {
-    return FailWith(code, "session");
+  if (code != KRAFLA_OK) return FailPrompt(code);
+  if (n == 0) {  // from the token that begins a text, where there is such a token
+    krafla_tokenizer_info info{};
+    info.struct_size = sizeof(info);
+    (void)krafla_tokenizer_get_info(tokenizer_.get(), &info);
+    if (info.bos_id < 0) return Fail(kExitArguments, "prompt: got no tokens, want at least one");
+    ids[n++] = info.bos_id;
   }
-  // One id at least is read, since its logits begin the reply.
-  const size_t limit = std::min(n_known, ids.size() - 1);
-  const size_t common =
-      static_cast<size_t>(std::mismatch(known, known + limit, ids.begin()).first - known);
-  if (common < n_known) {
-    const int32_t code = CallUntilInterrupted(session_.get(), [&] {
-      return krafla_session_truncate(session_.get(), static_cast<int64_t>(common));
-    });
-    if (code != KRAFLA_OK) return FailWith(code, "session");
-  }
-  const int32_t code = CallUntilInterrupted(session_.get(), [&] {
-    return krafla_session_append(session_.get(), ids.data() + common, ids.size() - common, nullptr);
-  });
-  prompt_seconds_ += SecondsSince(start);
-  if (code != KRAFLA_OK) return FailWith(code, "prompt");
-  prompt_tokens_ += static_cast<int64_t>(ids.size() - common);
-  for (size_t i = common; i < ids.size(); ++i) (void)krafla_sampler_accept(sampler_.get(), ids[i]);
-  return Interrupted() ? kExitInterrupted : kExitOk;
+  return Read([&] { return krafla_session_edit(session_.get(), ids.data(), n, nullptr); });
 }
 
-ExitCode Talk::Generate(int64_t max_tokens, Reply* reply) {
+ExitCode Talk::ReadTurn(size_t* dropped) {
+  *dropped = 0;
+  if (chat_ == nullptr) return ReadPrompt();
+  return Read([&] { return krafla_chat_append(chat_.get(), session_.get(), nullptr, dropped); });
+}
+
+ExitCode Talk::Read(const std::function<int32_t()>& edit) {
+  const auto start = Clock::now();
+  int32_t code = CallUntilInterrupted(session_.get(), edit);
+  krafla_session_info info = SessionInfo(session_.get());
+  if (code == KRAFLA_OK && info.recomputed == 0 && late_cancel_) {
+    // Only reading uses a cancel up.
+    (void)krafla_session_truncate(session_.get(), info.length - 1);
+    code = CallUntilInterrupted(session_.get(), edit);
+    info = SessionInfo(session_.get());
+  }
+  late_cancel_ = Interrupted();
+  prompt_seconds_ += SecondsSince(start);
+  if (code != KRAFLA_OK) return FailPrompt(code);
+  prompt_tokens_ += info.recomputed;
+  return Interrupted() ? kExitInterrupted : NewSampler();
+}
+
+// As that of a cold run: its history is what the session has read. Each reply has the next seed, so
+// that another one to the same message is another one.
+ExitCode Talk::NewSampler() {
+  SamplerArgs args = args_.sampler;
+  args.seed = seed_++;
+  if (ExitCode e = CreateSampler(args, &sampler_)) return e;
+  if (ExitCode e = SetBreakers(args, tokenizer_.get(), sampler_.get())) return e;
+  const int32_t* ids = nullptr;
+  size_t n = 0;
+  (void)krafla_session_get_ids(session_.get(), &ids, &n);
+  for (size_t i = 0; i < n; ++i) (void)krafla_sampler_accept(sampler_.get(), ids[i]);
+  return kExitOk;
+}
+
+ExitCode Talk::Generate(Reply* reply) {
   *reply = Reply();
-  if (max_tokens == 0) return kExitOk;
-  Stream stream{&reply->text};
+  Stream stream{chat_.get()};
   krafla_generate_options options = KRAFLA_GENERATE_OPTIONS_INIT;
-  options.max_tokens = max_tokens > 0 ? max_tokens : 0;
+  options.max_tokens = std::max<int64_t>(args_.max_tokens, 0);
   options.tokenizer = tokenizer_.get();
   options.on_token = OnToken;
   options.user = &stream;
@@ -205,29 +252,26 @@ ExitCode Talk::Generate(int64_t max_tokens, Reply* reply) {
   krafla_generate_result result = KRAFLA_GENERATE_RESULT_INIT;
   const auto start = Clock::now();
   int32_t code = KRAFLA_OK;
-  {
+  if (args_.max_tokens != 0) {
     const CancelOnInterrupt cancel(session_.get());
     code = krafla_session_generate(session_.get(), sampler_.get(), &options, &result);
   }
+  late_cancel_ = Interrupted();
+  if (chat_ != nullptr) (void)krafla_chat_finish(chat_.get());
   reply_seconds_ += SecondsSince(start);
   reply_tokens_ += result.n_tokens;
   drafted_ += result.drafted;
   accepted_ += result.accepted;
-  if (stream.written == kExitOk && IsTerminal(STDOUT_FILENO) && !reply->text.ends_with('\n')) {
+  if (args_.max_tokens != 0 && stream.written == kExitOk && IsTerminal(STDOUT_FILENO) &&
+      !stream.line_ended) {
     stream.written = WriteStdout("\n");
   }
   stdout_gone_ = stream.written != kExitOk;
+  reply->empty = stream.empty;
+  reply->finish = result.finish;
   if (Interrupted()) return kExitInterrupted;
   if (stream.written != kExitOk) return stream.written;
-  if (code != KRAFLA_OK) return FailWith(code, "reply");
-  reply->finish = result.finish;
-  return kExitOk;
-}
-
-void Talk::Forget() {
-  (void)CallUntilInterrupted(session_.get(),
-                             [&] { return krafla_session_truncate(session_.get(), 0); });
-  (void)krafla_sampler_reset(sampler_.get());
+  return code == KRAFLA_OK ? kExitOk : FailWith(code, "reply");
 }
 
 std::string Talk::Statistics() const {

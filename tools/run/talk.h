@@ -1,14 +1,15 @@
-// A model with its tokenizer, template, session and sampler: what a prompt and a chat are made of.
-// Prompts go in as whole conversations; what the session has already read of one is not read again.
+// A model with its tokenizer, conversation, session and sampler: what a prompt and a chat are made
+// of. The conversation is a krafla_chat; without a template it is the last text alone, which is the
+// prompt as it is.
 #ifndef KRAFLA_TOOLS_RUN_TALK_H_
 #define KRAFLA_TOOLS_RUN_TALK_H_
 
 #include <krafla/krafla_batch.h>
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include "tools/handles.h"
 #include "tools/model_args.h"
@@ -29,35 +30,36 @@ struct TalkArgs {
   ConstraintArgs constraint;
 };
 
-struct Message {
-  std::string role;
-  std::string content;
-};
-
 struct Reply {
-  std::string text;
-  int32_t finish = 0;  // KRAFLA_FINISH_*; 0: it failed or was interrupted
+  bool empty = true;   // nothing of it was shown
+  int32_t finish = 0;  // KRAFLA_FINISH_*; 0: it failed
 };
 
 class Talk {
  public:
   ExitCode Open(const TalkArgs& args);
 
-  bool has_template() const { return template_ != nullptr; }
   const krafla_model* model() const { return model_.get(); }
   int64_t context() const { return context_; }
 
-  // The ids of a conversation through the template (the last message wants a reply), and of a raw
-  // text.
-  ExitCode Render(const std::vector<Message>& messages, std::vector<int32_t>* ids) const;
-  ExitCode Encode(std::string_view text, std::vector<int32_t>* ids) const;
-
-  // Makes the session one that has read `ids`, reading only what it has not.
-  ExitCode ReadPrompt(const std::vector<int32_t>& ids);
-  // Streams the reply to stdout; on a terminal it ends with a line break.
-  ExitCode Generate(int64_t max_tokens, Reply* reply);
+  // All that was said, and back to it.
+  std::string Messages() const;
+  void SetMessages(const std::string& messages);
+  // A message of the user.
+  ExitCode Say(std::string_view text);
+  // Takes the last reply away; false where none was made.
+  bool TakeBackReply();
   // A new conversation.
-  void Forget();
+  void Clear();
+
+  // Makes the session one that has read the prompt for the next reply, reading only what it has
+  // not. ReadPrompt takes what fits the context; ReadTurn leaves room for a reply and drops the
+  // oldest turns to have it: *dropped messages.
+  ExitCode ReadPrompt();
+  ExitCode ReadTurn(size_t* dropped);
+  // Streams the reply to stdout; on a terminal it ends with a line break. As far as it went it is a
+  // message then.
+  ExitCode Generate(Reply* reply);
 
   // Nobody reads the replies any more.
   bool stdout_gone() const { return stdout_gone_; }
@@ -66,22 +68,26 @@ class Talk {
   std::string Statistics() const;
 
  private:
-  ExitCode OpenTemplate(const TalkArgs& args);
-  ExitCode OpenSpeculation(const TalkArgs& args);
-  ExitCode EncodePieces(const krafla_piece* pieces, size_t n, uint32_t flags,
-                        std::vector<int32_t>* ids) const;
+  ExitCode OpenChat();
+  ExitCode OpenSpeculation();
+  ExitCode Read(const std::function<int32_t()>& edit);
+  ExitCode NewSampler();
 
+  TalkArgs args_;
   RuntimePtr runtime_;
   ModelPtr model_;
   TokenizerPtr tokenizer_;
-  TemplatePtr template_;
+  ChatPtr chat_;     // where there is a template
+  std::string raw_;  // where there is none
   SamplerPtr sampler_;
+  uint64_t seed_ = 0;  // of the next reply
   ConstraintPtr constraint_;
   SessionPtr session_;
   ModelPtr draft_model_;
   SessionPtr draft_;
   krafla_speculation speculation_ = KRAFLA_SPECULATION_INIT;
   int64_t context_ = 0;
+  bool late_cancel_ = false;  // an interrupt may have left the session a cancel
   bool stdout_gone_ = false;
   int64_t prompt_tokens_ = 0, reply_tokens_ = 0;
   double prompt_seconds_ = 0, reply_seconds_ = 0;
