@@ -213,7 +213,8 @@ Status Convert(const ConvertOptions& options) {
       KRAFLA_RETURN_IF_ERROR(ImportTokenizer(options.in, &import));
       break;
   }
-  if (!options.calibration.text_path.empty()) import.inputs.push_back(options.calibration.text_path);
+  if (!options.calibration.text_path.empty())
+    import.inputs.push_back(options.calibration.text_path);
   KRAFLA_RETURN_IF_ERROR(CheckNotInput(options.out, import.inputs));
   return options.kind == ConvertKind::kTokenizer ? WriteTokenizer(options, &import)
                                                  : WriteModel(options, &import);

@@ -130,6 +130,7 @@ StatusOr<std::unique_ptr<Residency>> Residency::Create(Runtime& runtime, const M
     const std::lock_guard<std::mutex> lock(residency->mutex_);
     residency->ApplyLimit();
     if (residency->slots_ < residency->floor_slots_) {
+      KRAFLA_RETURN_IF_ERROR(residency->refusal_);
       return BudgetError("{}: {} slots for experts fit the runtime's memory, want at least {}",
                          residency->name_, residency->slots_, residency->floor_slots_);
     }

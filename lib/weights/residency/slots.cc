@@ -332,7 +332,8 @@ bool Residency::GrowOnce(uint64_t bytes) {
     if (pieces_[piece].active || slab_.has(piece)) continue;
     const uint64_t more = slab_.shape().bytes_of(piece);
     if (active_bytes_ + more > bytes) continue;
-    if (!slab_.Add(piece).ok()) return false;
+    refusal_ = slab_.Add(piece);
+    if (!refusal_.ok()) return false;
     pieces_[piece].active = true;
     active_bytes_ += more;
     const size_t n = slab_.shape().slots_of(piece);
