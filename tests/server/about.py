@@ -129,6 +129,22 @@ class Running(unittest.TestCase):
             self.assertEqual(server.process.wait(timeout=60), 0)
             self.assertIn(answers[0].status, (200, 503))
 
+    def test_stop_cuts_work_of_a_session(self):
+        long = [5] * (CONTEXT - 1)
+        with Server("--drain-seconds", "0", "--ctx", str(CONTEXT)) as server:
+            server.ready()
+            asks = [("/v1/embeddings", {"input": [long] * 100}),
+                    ("/v1/completions", {"prompt": [long] * 60, "max_tokens": 0, "echo": True, "logprobs": 1})]
+
+            def stop():
+                while server.metric("krafla_http_requests_in_flight") < 5:  # the question itself is one
+                    time.sleep(0.005)
+                server.process.send_signal(signal.SIGTERM)
+
+            answers = in_parallel([lambda a=a: server.post(*a) for a in asks * 2] + [stop])[:-1]
+            self.assertEqual(server.process.wait(timeout=60), 0)
+            self.assertEqual({(a.status, a.error["code"]) for a in answers}, {(503, "cancelled")})
+
     def test_idle_stop(self):
         for number in (signal.SIGTERM, signal.SIGINT):
             with Server() as server:

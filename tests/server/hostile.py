@@ -132,6 +132,33 @@ class Hostile(unittest.TestCase):
                     self.assertLess(self.leave(stream, when, server), 10)
             self.assertEqual(server.metric("krafla_clients_left_total"), 4)
 
+    def test_leaving_work_of_a_session(self):
+        """Embeddings and scores, at work and waiting for their turn."""
+        long = [5] * (CONTEXT - 1)
+        asks = (("/v1/embeddings", {"input": [long] * 40}),
+                ("/v1/completions", {"prompt": [long] * 40, "max_tokens": 0, "echo": True, "logprobs": 1}))
+        with Server("--ctx", CONTEXT) as server:
+            server.ready()
+            for path, body in asks:
+                data = raw_request(json.dumps(body).encode(), path)
+                with server.socket() as working, server.socket() as waiting:
+                    for s, n in ((working, 1), (waiting, 2)):
+                        s.sendall(data)
+                        while server.metric("krafla_http_requests_in_flight") < n + 1:  # the question itself is one
+                            time.sleep(0.005)
+                    left = server.metric("krafla_clients_left_total")
+                    waiting.close()
+                    self.all_left(server, left + 1)
+                    working.close()
+                    self.all_left(server, left + 2)
+            self.assertEqual(server.post("/v1/embeddings", {"input": "x"}).status, 200)
+
+    def all_left(self, server, n):
+        end = time.monotonic() + 10
+        while server.metric("krafla_clients_left_total") < n:
+            self.assertLess(time.monotonic(), end)
+            time.sleep(0.02)
+
     def test_leaving_the_queue(self):
         with Server("--ctx", CONTEXT, "--parallel", "1") as server:
             server.ready()

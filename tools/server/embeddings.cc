@@ -113,7 +113,7 @@ void Embeddings(const Call& call) {
   for (const std::vector<int32_t>& ids : Inputs(fields, model)) {
     std::vector<float> row;
     call.WhileWanted([&] {
-      ServedModel::Lone session(&model);
+      ServedModel::Lone session(call, &model);
       row = session->Embed(ids, options);
     });
     call.CheckWanted();

@@ -5,11 +5,13 @@
 #include <chrono>
 
 #include "tools/server/errors.h"
+#include "tools/server/state.h"
 
 namespace krafla::server {
 namespace {
 
 constexpr int64_t kDefaultContext = 4096;
+constexpr std::chrono::milliseconds kLook{25};  // how often who waits looks after its client
 
 Model Open(const ModelSettings& settings, Runtime* runtime) {
   krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
@@ -111,7 +113,9 @@ void ServedModel::CheckIds(const std::vector<int32_t>& ids, const char* name) co
   }
 }
 
-ServedModel::Lone::Lone(ServedModel* model) : model_(model), lock_(model->lone_mutex_) {
+ServedModel::Lone::Lone(const Call& call, ServedModel* model)
+    : model_(model), lock_(model->lone_mutex_, std::defer_lock) {
+  while (!lock_.try_lock_for(kLook)) call.CheckWanted();
   if (!model_->lone_) model_->lone_.emplace(model_->model_, model_->session_options_);
   model_->lone_->Truncate(0);
 }

@@ -25,6 +25,8 @@ struct ModelSettings {
   void* progress_user = nullptr;
 };
 
+struct Call;
+
 class ServedModel {
  public:
   // Opens it; throws Error.
@@ -55,13 +57,15 @@ class ServedModel {
   // A session whose text is empty, and the lock under which it is used.
   class Lone {
    public:
-    explicit Lone(ServedModel* model);
+    // Waits for the lock as long as somebody waits for the answer: throws what call.CheckWanted()
+    // does.
+    Lone(const Call& call, ServedModel* model);
     Session& operator*() { return *model_->lone_; }
     Session* operator->() { return &*model_->lone_; }
 
    private:
     ServedModel* model_;
-    std::lock_guard<std::mutex> lock_;
+    std::unique_lock<std::timed_mutex> lock_;
   };
 
  private:
@@ -73,7 +77,7 @@ class ServedModel {
   Scheduler scheduler_;
   krafla_session_options session_options_ = KRAFLA_SESSION_OPTIONS_INIT;
   std::optional<Session> lone_;
-  std::mutex lone_mutex_;
+  std::timed_mutex lone_mutex_;
   int64_t context_ = 0;
   int64_t created_ = 0;
   std::string fingerprint_;

@@ -83,7 +83,7 @@ void TextLogprobs::AddPrompt(const Call& call, const std::vector<int32_t>& ids, 
     return Call::StopUnwanted(const_cast<Call*>(&r.call), done, total);
   };
   call.WhileWanted([&] {
-    ServedModel::Lone session(model);
+    ServedModel::Lone session(call, model);
     session->Append(ids, options);
   });
 }
