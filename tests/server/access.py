@@ -63,6 +63,13 @@ class Browsers(unittest.TestCase):
         self.assertEqual(flight.status, 204)  # a browser sends no key with it
         self.assertEqual(flight.headers["Access-Control-Allow-Origin"], "https://app.example")
         self.assertIn("Authorization", flight.headers["Access-Control-Allow-Headers"])
+        self.assertIn("POST", flight.headers["Access-Control-Allow-Methods"])
+        # OpenAI's clients tell their platform in headers of their own, which a browser asks for by name.
+        wanted = "authorization,content-type,x-stainless-lang,x-stainless-retry-count"
+        flight = server.request("OPTIONS", PATH, None, {**asked, "Access-Control-Request-Headers": wanted})
+        self.assertEqual((flight.status, flight.headers["Access-Control-Allow-Headers"]), (204, wanted))
+        other = server.request("OPTIONS", PATH, None, {"Origin": "https://other.example", "Access-Control-Request-Headers": wanted})
+        self.assertEqual((other.status, other.headers["Access-Control-Allow-Headers"]), (403, None))
         answer = server.request("POST", PATH, ASK, {**asked, "X-API-Key": "k"})
         self.assertEqual((answer.status, answer.headers["Access-Control-Allow-Origin"]), (200, "https://app.example"))
         self.assertIsNone(answer.headers["Access-Control-Allow-Credentials"])
