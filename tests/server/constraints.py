@@ -84,7 +84,8 @@ class Constraints(unittest.TestCase):
                                "response_format.json_schema.schema"),
                               ({"response_format": {"type": "json_schema", "json_schema": {"schema": {"type": "thing"}}}},
                                "response_format.json_schema.schema"),
-                              ({"json_schema": 3}, "json_schema"), ({"grammar": "root :== x"}, "grammar"),
+                              ({"json_schema": 3}, "json_schema"), ({"grammar": "root :== x"}, "grammar"), ({"grammar": ""}, "grammar"),
+                              ({"grammar": " \n"}, "grammar"), ({"grammar": "", "json_schema": {"const": 1}}, "grammar"),
                               ({"grammar": "rout ::= \"x\""}, "grammar"), ({"grammar": 3}, "grammar"),
                               ({"grammar": "root ::= \"x\"", "json_schema": {}}, "grammar")):
             for stream in (False, True):

@@ -64,10 +64,9 @@ std::optional<Constraint> TextConstraint(const Fields& fields, const ServedModel
   if (const Json* schema = fields.Find("json_schema")) {
     set("json_schema", OfSchema(*schema, "json_schema", model));
   }
-  const std::string grammar = fields.String("grammar").value_or("");
-  if (!grammar.empty()) {
+  if (const auto grammar = fields.String("grammar")) {
     set("grammar",
-        Compiled("grammar", [&] { return Constraint::Gbnf(model.tokenizer(), grammar); }));
+        Compiled("grammar", [&] { return Constraint::Gbnf(model.tokenizer(), *grammar); }));
   }
   return made;
 }
