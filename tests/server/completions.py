@@ -79,6 +79,23 @@ class Completions(unittest.TestCase):
         self.assertEqual(server.complete([0]).json["choices"], reply["choices"])
         self.assertEqual(server.complete([]).status, 400)
 
+    def test_the_longest_prompts(self):
+        with Server("--ctx", "256") as server:
+            server.ready()
+            for fields, most in (({"max_tokens": 1}, 255), ({"max_tokens": 0, "echo": True, "logprobs": 1}, 256), ({"max_tokens": 0}, 256)):
+                self.assertEqual(server.complete([5] * most, **fields).status, 200, fields)
+                error = server.complete([5] * (most + 1), **fields).error
+                self.assertEqual((error["code"], error["n_prompt_tokens"], error["n_ctx"]), ("context_length_exceeded", most + 1, 256))
+                self.assertIn("maximum context length is 256 tokens", error["message"])
+                self.assertIn(f"the prompt has {most + 1}, want at most {most}", error["message"])
+                self.assertEqual("for the reply" in error["message"], most == 255)
+            self.assertEqual(server.post("/v1/embeddings", {"input": [5] * 256}).status, 200)
+            for given in ([5] * 257, [[5], [5] * 257]):
+                error = server.post("/v1/embeddings", {"input": given}).error
+                self.assertEqual((error["code"], error["n_prompt_tokens"], error["n_ctx"]), ("context_length_exceeded", 257, 256))
+                self.assertIn("maximum context length is 256 tokens: the prompt has 257, want at most 256", error["message"])
+                self.assertNotIn("reply", error["message"])
+
     def test_bounds(self):
         for fields, param in (({"max_tokens": -2}, "max_tokens"), ({"n": -2}, "n"), ({"best_of": 2}, "best_of"), ({"logprobs": 21}, "logprobs"),
                               ({"echo": "yes"}, "echo"), ({"logprobs": True}, "logprobs")):

@@ -36,10 +36,7 @@ class Completion {
 Completion::Completion(const Call& call, const CompletionRequest& request)
     : call_(call), request_(request) {
   for (const std::vector<int32_t>& ids : request.prompts) {
-    const auto most = request.model->context() - (request.max_tokens > 0 ? 1 : 0);
-    if (static_cast<int64_t>(ids.size()) > most) {
-      throw ContextExceeded(ids.size(), request.model->context());
-    }
+    CheckFits(ids.size(), request.model->context(), /*reply=*/request.max_tokens > 0);
   }
   if (request.max_tokens > 0) {
     generation_.emplace(call, request.model, request.prompts, request.n, request.sampling);

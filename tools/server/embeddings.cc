@@ -69,9 +69,7 @@ std::vector<std::vector<int32_t>> Inputs(const Fields& fields, const ServedModel
   }
   for (const std::vector<int32_t>& ids : inputs) {
     if (ids.empty()) throw BadField("input", "got a text without tokens, want at least one");
-    if (static_cast<int64_t>(ids.size()) > model.context()) {
-      throw ContextExceeded(ids.size(), model.context() + 1);
-    }
+    CheckFits(ids.size(), model.context(), /*reply=*/false);
   }
   return inputs;
 }

@@ -57,15 +57,17 @@ ApiError FromLibrary(const Error& error) {
   }
 }
 
-ApiError ContextExceeded(size_t n_prompt, int64_t context) {
+void CheckFits(size_t n_prompt, int64_t context, bool reply) {
+  const int64_t most = context - (reply ? 1 : 0);
+  if (static_cast<int64_t>(n_prompt) <= most) return;
   ApiError error(
       400, "context_length_exceeded",
       // As OpenAI words it: LiteLLM and others know by these words what to do.
-      fmt::format("this model's maximum context length is {} tokens: the prompt has {}, want at "
-                  "most {}, so that there is one for the reply",
-                  context, n_prompt, context - 1));
+      fmt::format(
+          "this model's maximum context length is {} tokens: the prompt has {}, want at most {}{}",
+          context, n_prompt, most, reply ? ", so that there is one for the reply" : ""));
   error.extra = {{"n_prompt_tokens", n_prompt}, {"n_ctx", context}};
-  return error;
+  throw error;
 }
 
 }  // namespace krafla::server

@@ -45,7 +45,9 @@ ApiError Unsupported(std::string param, const std::string& what);
 ApiError NotFound(const std::string& what);
 // Of a call of the library.
 ApiError FromLibrary(const Error& error);
-ApiError ContextExceeded(size_t n_prompt, int64_t context);
+// Throws where a prompt, with room for one token of a reply where there is to be one, is longer
+// than the context.
+void CheckFits(size_t n_prompt, int64_t context, bool reply);
 
 }  // namespace krafla::server
 

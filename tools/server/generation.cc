@@ -39,9 +39,7 @@ Generation::Generation(const Call& call, ServedModel* model,
                        const Sampling& sampling)
     : call_(call), n_(static_cast<size_t>(n)) {
   for (const std::vector<int32_t>& ids : prompts) {
-    if (static_cast<int64_t>(ids.size()) >= model->context()) {
-      throw ContextExceeded(ids.size(), model->context());
-    }
+    CheckFits(ids.size(), model->context(), /*reply=*/true);
     n_prompt_ += static_cast<int64_t>(ids.size());
   }
   const krafla_generate_options options = sampling.Options();
