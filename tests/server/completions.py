@@ -42,6 +42,13 @@ class Completions(unittest.TestCase):
         self.assertEqual(text, self.complete(TEXT, max_tokens=20, echo=True)["choices"][0]["text"])
         self.assertEqual(events[-2]["choices"][0]["finish_reason"], "length")
 
+    def test_a_stream_of_no_token(self):
+        for echo in (False, True):
+            whole = self.complete([TEXT, "and"], max_tokens=0, echo=echo)["choices"]
+            events = self.server.events("/v1/completions", {"prompt": [TEXT, "and"], "max_tokens": 0, "echo": echo})
+            self.assertEqual([e["choices"][0] for e in events[:-1]], whole)
+            self.assertEqual([(c["finish_reason"], c["text"]) for c in whole], [("length", TEXT if echo else ""), ("length", "and" if echo else "")])
+
     def test_stream_with_stop(self):
         whole = self.complete(TEXT, max_tokens=30)["choices"][0]["text"]
         stop = whole[9:11]

@@ -106,7 +106,7 @@ void Completion::RunStream(EventStream* stream) {
     stream->Send(chunk);
   };
   for (size_t i = 0; i < texts_.size(); ++i) {
-    if (request_.echo) send(i, texts_[i], !generation_);
+    if (request_.echo || !generation_) send(i, texts_[i], !generation_);
   }
   Generation::Listener listener;
   listener.on_token = [&](size_t i, const krafla_event& token) {
