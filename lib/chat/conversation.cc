@@ -249,7 +249,7 @@ Status Conversation::SetTools(std::string_view json) {
       }
       simdjson::dom::element parameters;
       std::string schema = "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}";
-      if (inner["parameters"].get(parameters) == simdjson::SUCCESS) {
+      if (inner["parameters"].get(parameters) == simdjson::SUCCESS && !parameters.is_null()) {
         simdjson::dom::object members, properties;
         if (parameters.get(members) != simdjson::SUCCESS) {
           return ArgumentError("tools[{}].function.parameters: want an object", i);

@@ -195,6 +195,9 @@ TEST_CASE("tools are refused by name") {
         "{\"type\":\"object\",\"properties\":{},\"additionalProperties\":false}},\"required\":["
         "\"name\",\"arguments\"],"
         "\"additionalProperties\":false}]}");
+  const std::string schema = *c.CallSchema("a");
+  CHECK(c.SetTools("[{\"name\":\"a\",\"parameters\":null}]").ok());
+  CHECK(*c.CallSchema("a") == schema);
   CHECK(c.CallSchema("b").status().code() == absl::StatusCode::kNotFound);
   CHECK(c.SetTools("").ok());
   CHECK(c.CallSchema("").status().code() == absl::StatusCode::kFailedPrecondition);

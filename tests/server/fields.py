@@ -77,6 +77,24 @@ class Fields(unittest.TestCase):
             self.assertEqual(answer.status, 200, (fields, answer))
             self.assertLessEqual(answer.json["usage"]["completion_tokens"], 3)
 
+    def test_null_in_a_tool_is_absent(self):
+        def ask(function):
+            answer = self.server.chat("x", tools=[{"type": "function", "function": function, "strict": None}])
+            self.assertEqual(answer.status, 200, answer)
+            prompt = self.server.post("/apply-template", {"messages": [{"role": "user", "content": "x"}], "tools": [
+                {"type": "function", "function": function}]}).json["tokens"]
+            return prompt, answer.json["choices"]
+
+        self.assertEqual(ask({"name": "f", "description": None, "parameters": None}), ask({"name": "f"}))
+        for tool in ({"type": "function", "function": None}, {"type": "function", "function": {"name": None}},
+                     {"type": "function", "function": {"name": "f", "parameters": 3}}, None):
+            answer = self.server.chat("x", tools=[tool])
+            self.assertEqual(answer.status, 400, (tool, answer))
+            self.assertTrue(answer.error["param"].startswith("tools[0]"), answer)
+        answer = self.server.post("/v1/responses", {"input": "x", "max_output_tokens": 2, "tools": [
+            {"type": "function", "name": "f", "description": None, "parameters": None, "strict": None}]})
+        self.assertEqual(answer.status, 200, answer)
+
     def test_messages(self):
         for message in ({}, {"role": "user"}, {"role": 3, "content": "x"}, {"content": "x"}, 3, None, [],
                         {"role": "user", "content": 3}, {"role": "user", "content": [3]},

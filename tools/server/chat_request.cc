@@ -41,6 +41,16 @@ std::string Messages(const Fields& fields) {
   return Dump(joined);
 }
 
+// What is null counts as absent, in what the template sees, too.
+Json WithoutNulls(const Json& object) {
+  if (!object.is_object()) return object;
+  Json kept = Json::object();
+  for (const auto& [key, value] : object.items()) {
+    if (!value.is_null()) kept[key] = value;
+  }
+  return kept;
+}
+
 std::string Tools(const Fields& fields) {
   fields.RefuseUnless("functions", Json::array(), "is not known here, use tools");
   const Json* tools = fields.Array("tools");
@@ -48,7 +58,13 @@ std::string Tools(const Fields& fields) {
   if (tools->size() > kMostTools) {
     throw BadField("tools", "got {}, want at most {}", tools->size(), kMostTools);
   }
-  return Dump(*tools);
+  Json kept = Json::array();
+  for (const Json& tool : *tools) {
+    kept.push_back(WithoutNulls(tool));
+    if (!tool.is_object() || !tool.contains("function")) continue;
+    if (!tool["function"].is_null()) kept.back()["function"] = WithoutNulls(tool["function"]);
+  }
+  return Dump(kept);
 }
 
 // What the template sees besides the messages.
