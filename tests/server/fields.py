@@ -40,6 +40,7 @@ REFUSED = {
     "add_generation_prompt": [False],
     "continue_final_message": [True],
     "functions": [[{"name": "f"}]],
+    "best_of": [2],
 }
 
 
@@ -72,7 +73,7 @@ class Fields(unittest.TestCase):
                        {"unknown": {"deep": [1]}}, {"response_format": {"type": "text"}}, {"tool_choice": "auto"},
                        {"tools": []}, {"tool_choice": "none"}, {"reasoning_effort": "low"}, {"mirostat": 2, "mirostat_tau": 3},
                        {"dry_multiplier": 0.8}, {"presence_penalty": None, "logit_bias": None, "tools": None},
-                       {"chat_template_kwargs": {"enable_thinking": False}}, {"logit_bias": {}}):
+                       {"chat_template_kwargs": {"enable_thinking": False}}, {"logit_bias": {}}, {"best_of": 1}):
             answer = self.server.chat("x", **{"temperature": 1, "max_tokens": 2, **fields})
             self.assertEqual(answer.status, 200, (fields, answer))
             self.assertLessEqual(answer.json["usage"]["completion_tokens"], 3)
@@ -104,4 +105,7 @@ class Fields(unittest.TestCase):
             self.assertIn(answer.status, (200, 400), (message, answer))  # an absent content is an empty one
         broken = {"role": "assistant", "content": None, "tool_calls": [
             {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{"}}]}
-        self.assertIn(self.server.chat([broken, {"role": "user", "content": "x"}]).status, (200, 400))
+        answer = self.server.chat([{"role": "user", "content": "x"}, broken, {"role": "user", "content": "x"}])
+        self.assertEqual((answer.status, answer.error["param"]), (400, "messages[1].tool_calls[0].function.arguments"), answer)
+        answer = self.server.chat("x", chat_template_kwargs={"messages": []})
+        self.assertEqual((answer.status, answer.error["param"]), (400, "chat_template_kwargs"), answer)

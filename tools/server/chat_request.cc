@@ -87,6 +87,22 @@ void ReadLimit(const Fields& fields, Sampling* sampling) {
   if (most) sampling->SetMaxTokens(*most);
 }
 
+// The library's messages begin with the field that is wrong.
+ApiError ConversationError(const Error& error) {
+  ApiError plain = FromLibrary(error);
+  std::string message = error.what();
+  const size_t end = message.find(": ");
+  if (end == std::string::npos) return plain;
+  std::string name = message.substr(0, end);
+  if (name == "variables") {
+    name = "chat_template_kwargs";
+    message.replace(0, end, name);
+  } else if (!name.starts_with("messages") && !name.starts_with("tools")) {
+    return plain;
+  }
+  return {plain.status(), plain.code(), message, name};
+}
+
 }  // namespace
 
 ChatRequest::ChatRequest(const Json& body, ServedModel* served)
@@ -103,6 +119,7 @@ ChatRequest::ChatRequest(const Json& body, ServedModel* served)
   return_progress = fields.Bool("return_progress").value_or(false);
   parallel_calls = fields.Bool("parallel_tool_calls").value_or(true);
   n = fields.Integer("n", 1, kMostChoices).value_or(1);
+  fields.RefuseUnless("best_of", n, "only as many as n are made");
   const bool wanted = fields.Bool("logprobs").value_or(false);
   const std::optional<int64_t> n_top = fields.Integer("top_logprobs", 0, kMostTop);
   if (n_top && *n_top > 0 && !wanted) throw BadField("top_logprobs", "want logprobs: true with it");
@@ -130,7 +147,7 @@ Chat ChatRequest::NewChat() const {
     if (!variables.empty()) chat.SetVariables(variables);
     chat.AddJson(messages);
   } catch (const Error& error) {
-    throw FromLibrary(error);
+    throw ConversationError(error);
   }
   return chat;
 }

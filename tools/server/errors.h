@@ -23,6 +23,8 @@ class ApiError : public std::runtime_error {
         param_(std::move(param)) {}
 
   int status() const { return status_; }
+  const std::string& code() const { return code_; }
+  const std::string& param() const { return param_; }
   // {"error": {"message", "type", "param", "code"}}
   Json Body() const;
   Json extra;  // further members of the error

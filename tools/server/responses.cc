@@ -53,7 +53,7 @@ Response::Response(const Call& call, const Json& body, ChatRequest& request)
       body_(body),
       request_(request),
       generation_(call, request.model, {request.ids}, 1, request.sampling),
-      reply_(request.NextChat(), request.model, /*by_text=*/false) {}
+      reply_(request.NextChat(), request.model, request.sampling.has_stops()) {}
 
 void Response::Event(const char* type, Json data) {
   if (stream_ == nullptr) return;
@@ -227,7 +227,14 @@ void Response::Run(EventStream* stream) {
 void Responses(const Call& call) {
   const Json body = ParseJson(call.request.body);
   ServedModel& model = call.FindModel(body);
-  ChatRequest request(ChatBodyOf(body), &model);
+  const ResponsesRequest asked(body);
+  ChatRequest request = [&] {
+    try {
+      return ChatRequest(asked.chat(), &model);
+    } catch (const ApiError& error) {
+      throw asked.Told(error);
+    }
+  }();
   Response response(call, body, request);
   if (!request.stream) return response.Run(nullptr);
   EventStream stream(&call.reply);
