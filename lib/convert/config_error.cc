@@ -19,6 +19,10 @@ constexpr FieldName kNames[] = {
     {"model.head_dim", "head_dim", "attention.key_length"},
     {"model.n_ff", "intermediate_size", "feed_forward_length"},
     {"model.n_vocab", "vocab_size", "vocab_size"},
+    {"model.n_experts", "", "expert_count"},  // families have several names for it
+    {"model.n_experts_used", "num_experts_per_tok", "expert_used_count"},
+    {"model.n_ff_expert", "moe_intermediate_size", "expert_feed_forward_length"},
+    {"model.n_ff_shared", "shared_expert_intermediate_size", "expert_shared_feed_forward_length"},
     {"model.max_positions", "max_position_embeddings", "context_length"},
     {"model.norm_eps", "rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"model.rope.theta", "rope_theta", "rope.freq_base"},
@@ -43,7 +47,7 @@ Status InConfigFile(const Status& status, std::string_view path, bool gguf,
   if (message.starts_with(kConfig)) message.remove_prefix(kConfig.size());
   const std::string_view field = message.substr(0, message.find(':'));
   for (const FieldName& row : kNames) {
-    if (row.ours != field) continue;
+    if (row.ours != field || (gguf ? row.gguf : row.hf).empty()) continue;
     const bool prefixed = gguf && !row.gguf.starts_with("tokenizer.");
     return Status(status.code(),
                   FormatText("{}: {}{}{}{}", path, prefixed ? gguf_arch : "", prefixed ? "." : "",

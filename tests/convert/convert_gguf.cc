@@ -139,6 +139,12 @@ TEST_CASE("a GGUF that does not fit its architecture is refused by name", "[conv
   const auto set = [](const char* key, uint32_t value) {
     return [=](GgufCraft* f) { f->SetU32(key, value); };
   };
+  const auto experts = [](uint32_t n, uint32_t used) {
+    return [=](GgufCraft* f) {
+      f->SetU32("llama.expert_count", n);
+      f->SetU32("llama.expert_used_count", used);
+    };
+  };
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Case cases[] = {
       {"general.architecture: absent", [](GgufCraft* f) { f->Remove("general.architecture"); }},
@@ -155,7 +161,13 @@ TEST_CASE("a GGUF that does not fit its architecture is refused by name", "[conv
       {"token_embd.weight: 40x32, want 41x32", set("llama.vocab_size", 41)},
       {"want 40x48", set("llama.embedding_length", 48)},
       {"ffn_gate.weight: 64x32, want 65x32", set("llama.feed_forward_length", 65)},
-      {"expert", set("llama.expert_count", 8)},
+      {"a.gguf: llama.expert_used_count: got 0", set("llama.expert_count", 8)},
+      {"a.gguf: llama.expert_used_count: got 0, want 1 to 8", experts(8, 0)},
+      {"a.gguf: llama.expert_used_count: got 9, want 1 to 8", experts(8, 9)},
+      {"a.gguf: llama.expert_used_count: got 257", experts(4096, 257)},
+      {"a.gguf: llama.expert_used_count: got 4294967295", experts(8, 4294967295)},
+      {"a.gguf: llama.expert_count: got 4097", experts(4097, 2)},
+      {"missing tensors for llama: blk.0.ffn_gate_inp.weight", experts(8, 8)},
       {"tokenizer.ggml.eos_token_id: got 40", set("tokenizer.ggml.eos_token_id", 40)},
       {"tokenizer.ggml.tokens has 41",
        [](GgufCraft* f) {

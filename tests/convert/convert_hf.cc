@@ -116,6 +116,23 @@ TEST_CASE("a folder's tokenizer, template and end ids are taken", "[convert]") {
   CHECK_THAT(std::string(Message(Convert(options))), Catch::Contains("chat_template: of another"));
 }
 
+TEST_CASE("a head that is absent and not said to be the embedding is refused", "[convert]") {
+  TempFolder folder;
+  CopyModel("smollm2", folder);  // which is tied
+  const std::string config = folder / "config.json";
+  REQUIRE(ConvertFolder(folder.path(), folder / "a.mlb").ok());
+  std::filesystem::remove(folder / "a.mlb");
+  for (const auto& [from, to] :
+       {std::pair{"\"tie_word_embeddings\": true", "\"tie_word_embeddings\": false"},
+        std::pair{"\"tie_word_embeddings\": false", "\"was\": false"}}) {
+    Replace(config, from, to);
+    const Status status = ConvertFolder(folder.path(), folder / "a.mlb");
+    CHECK_THAT(std::string(Message(status)),
+               Catch::Contains("1 missing tensors for llama: lm_head.weight"));
+    CHECK(!std::filesystem::exists(folder / "a.mlb"));
+  }
+}
+
 TEST_CASE("a tokenizer that would not open is not written", "[convert]") {
   TempFolder folder;
   ConvertOptions options;
@@ -221,6 +238,10 @@ TEST_CASE("a folder that is not a model is refused by name", "[convert]") {
   WriteWholeFile(config, good);
   Replace(config, "\"num_attention_heads\": ", "\"num_attention_heads\": 0, \"was\": ");
   refused("config.json: num_attention_heads: got 0, want 1 to");
+  WriteWholeFile(config, good);
+  WriteWholeFile(config, ReadWholeFile(kModels + "qwen3_moe/config.json"));
+  Replace(config, "\"num_experts_per_tok\": ", "\"num_experts_per_tok\": 1000, \"was\": ");
+  refused("config.json: num_experts_per_tok: got 1000, want");
   WriteWholeFile(config, good);
   Replace(config, "\"hidden_size\": ", "\"hidden_size\": \"wide\", \"was\": ");
   refused("config.json: hidden_size: of another kind");
