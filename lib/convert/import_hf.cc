@@ -82,6 +82,11 @@ Status AddTensors(const std::string& folder, Import* import) {
   return NotFoundError("{}: neither model.safetensors nor model.safetensors.index.json", folder);
 }
 
+void AddEndId(int64_t id, Config* config) {
+  auto& known = config->end_ids;
+  if (std::find(known.begin(), known.end(), id) == known.end()) known.push_back(id);
+}
+
 // generation_config.json may name more ids that end a reply than config.json.
 Status AddEndIds(const JsonValues& generation, std::string_view file, Config* config) {
   std::vector<double> ids;
@@ -94,14 +99,13 @@ Status AddEndIds(const JsonValues& generation, std::string_view file, Config* co
     if (!(number >= 0 && number <= INT32_MAX) || number != static_cast<int64_t>(number)) {
       return FileError("{}: eos_token_id: got {}, want an id", file, number);
     }
-    const auto id = static_cast<int64_t>(number);
-    auto& known = config->end_ids;
-    if (std::find(known.begin(), known.end(), id) == known.end()) known.push_back(id);
+    AddEndId(static_cast<int64_t>(number), config);
   }
   return OkStatus();
 }
 
-Status ReadConfig(const std::string& folder, Import* import) {
+// *ends_told: generation_config.json says what ends a reply.
+Status ReadConfig(const std::string& folder, Import* import, bool* ends_told) {
   const std::string path = folder + "/config.json";
   KRAFLA_ASSIGN_OR_RETURN(const std::string text, ReadTextFile(path, kMaxConfigBytes));
   import->inputs.push_back(path);
@@ -127,6 +131,7 @@ Status ReadConfig(const std::string& folder, Import* import) {
   if (!generation.empty()) {
     KRAFLA_ASSIGN_OR_RETURN(const JsonValues more, JsonValues::Parse(generation, generation_path));
     KRAFLA_RETURN_IF_ERROR(AddEndIds(more, generation_path, &import->config));
+    *ends_told = more.HasValue("eos_token_id");
   }
   return InConfigFile(ValidateConfig(import->config), generation_path, false, "");
 }
@@ -172,7 +177,9 @@ Status ReadTemplate(const std::string& folder, const std::string& config_json, I
   return OkStatus();
 }
 
-Status ReadTokenizer(const std::string& folder, const std::string& tokenizer_json, Import* import) {
+// *eos_id: the tokenizer's end token; it stays as it is where there is none.
+Status ReadTokenizer(const std::string& folder, const std::string& tokenizer_json, Import* import,
+                     int32_t* eos_id) {
   const std::string config_path = folder + "/tokenizer_config.json";
   KRAFLA_ASSIGN_OR_RETURN(const std::string config_json,
                           ReadIfPresent(config_path, kMaxTokenizerBytes, import));
@@ -185,6 +192,7 @@ Status ReadTokenizer(const std::string& folder, const std::string& tokenizer_jso
     return FileError("hf: tokenizer.json has ids up to {}, vocab_size is {}",
                      spec.tokens.size() - 1, import->config.n_vocab);
   }
+  *eos_id = spec.eos_id;
   KRAFLA_ASSIGN_OR_RETURN(import->tokenizer_table, MakeTokenizerTable(spec));
   return OkStatus();
 }
@@ -201,13 +209,19 @@ StatusOr<std::string> ReadTextFile(const std::string& path, uint64_t limit) {
 
 Status ImportHf(const std::string& folder, Import* import) {
   import->gguf = false;
-  KRAFLA_RETURN_IF_ERROR(ReadConfig(folder, import));
+  bool ends_told = false;
+  KRAFLA_RETURN_IF_ERROR(ReadConfig(folder, import, &ends_told));
   KRAFLA_RETURN_IF_ERROR(AddTensors(folder, import));
   import->checkpoint.Rename(TextTensorName);
   KRAFLA_RETURN_IF_ERROR(import->checkpoint.Finish());
   KRAFLA_ASSIGN_OR_RETURN(const std::string tokenizer,
                           ReadIfPresent(folder + "/tokenizer.json", kMaxTokenizerBytes, import));
-  return ReadTokenizer(folder, tokenizer, import);
+  int32_t eos_id = -1;
+  KRAFLA_RETURN_IF_ERROR(ReadTokenizer(folder, tokenizer, import, &eos_id));
+  // Chat models made of base ones keep the base's id in config.json and end their turns with the
+  // tokenizer's.
+  if (!ends_told && eos_id >= 0) AddEndId(eos_id, &import->config);
+  return ValidateConfig(import->config);
 }
 
 Status ImportTokenizer(const std::string& path, Import* import) {
@@ -216,7 +230,8 @@ Status ImportTokenizer(const std::string& path, Import* import) {
   KRAFLA_ASSIGN_OR_RETURN(const std::string tokenizer, ReadTextFile(path, kMaxTokenizerBytes));
   import->inputs.push_back(path);
   if (tokenizer.empty()) return FileError("{}: is empty", path);
-  return ReadTokenizer(folder, tokenizer, import);
+  int32_t eos_id = -1;
+  return ReadTokenizer(folder, tokenizer, import, &eos_id);
 }
 
 }  // namespace krafla

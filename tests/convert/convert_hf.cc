@@ -116,6 +116,35 @@ TEST_CASE("a folder's tokenizer, template and end ids are taken", "[convert]") {
   CHECK_THAT(std::string(Message(Convert(options))), Catch::Contains("chat_template: of another"));
 }
 
+TEST_CASE("the tokenizer's end token ends replies, too", "[convert]") {
+  TempFolder folder;
+  CopyModel("tiny-chat", folder);
+  const auto ends = [&] {
+    REQUIRE(ConvertFolder(folder.path(), folder / "a.mlb").ok());
+    return ConfigFromMetadata(*OpenMlb(folder / "a.mlb"))->end_ids;
+  };
+  using Ids = std::vector<int64_t>;
+  const std::string config = folder / "config.json";
+  CHECK(ends() == Ids{2});  // "<|im_end|>" is 2
+  Replace(config, "\"eos_token_id\": 2", "\"eos_token_id\": 0");
+  CHECK(ends() == Ids{0, 2});
+  const std::string generation = folder / "generation_config.json";
+  WriteWholeFile(generation, R"({"temperature": 1})");
+  CHECK(ends() == Ids{0, 2});
+  WriteWholeFile(generation, R"({"eos_token_id": [0, 7]})");  // which says it all
+  CHECK(ends() == Ids{0, 7});
+  std::filesystem::remove(generation);
+  Replace(config, "\"eos_token_id\": 0", "\"eos_token_id\": null");
+  CHECK(ends() == Ids{2});
+  Replace(folder / "tokenizer_config.json", "\"eos_token\": \"<|im_end|>\"",
+          "\"eos_token\": {\"content\": \"<|endoftext|>\"}");
+  CHECK(ends() == Ids{0});
+  Replace(folder / "tokenizer_config.json", "<|endoftext|>", "<|nowhere|>");
+  CHECK(ends() == Ids{});
+  std::filesystem::remove(folder / "tokenizer_config.json");
+  CHECK(ends() == Ids{});
+}
+
 TEST_CASE("a head that is absent and not said to be the embedding is refused", "[convert]") {
   TempFolder folder;
   CopyModel("smollm2", folder);  // which is tied

@@ -103,6 +103,24 @@ class Completions(unittest.TestCase):
                 self.assertIn("maximum context length is 256 tokens: the prompt has 257, want at most 256", error["message"])
                 self.assertNotIn("reply", error["message"])
 
+    def test_every_end_token_ends(self):
+        server = Server.get(models=("ends",))
+        for token in (2, 0, 77):
+            forced = {"logit_bias": {str(token): 1000}}
+            for answer in (server.complete(TEXT, **forced), server.chat(TEXT, **forced)):
+                choice = answer.json["choices"][0]
+                text = choice["text"] if "text" in choice else choice["message"]["content"]
+                self.assertEqual((choice["finish_reason"], text), ("stop", ""), (token, answer))
+            body = {"prompt": TEXT, "messages": [{"role": "user", "content": TEXT}], "max_tokens": 8, **forced}
+            for path in ("/v1/completions", "/v1/chat/completions"):
+                choices = [e["choices"][0] for e in server.events(path, body)[:-1]]
+                self.assertEqual(choices[-1]["finish_reason"], "stop")
+                self.assertEqual("".join(c["text"] if "text" in c else c["delta"].get("content", "") for c in choices), "")
+            reply = server.complete(TEXT, ignore_eos=True, **forced).json
+            self.assertEqual((reply["choices"][0]["finish_reason"], reply["usage"]["completion_tokens"]), ("length", 8))
+        other = server.complete(TEXT, logit_bias={"78": 1000}).json
+        self.assertEqual((other["choices"][0]["finish_reason"], other["usage"]["completion_tokens"]), ("length", 8))
+
     def test_bounds(self):
         for fields, param in (({"max_tokens": -2}, "max_tokens"), ({"n": -2}, "n"), ({"best_of": 2}, "best_of"), ({"logprobs": 21}, "logprobs"),
                               ({"echo": "yes"}, "echo"), ({"logprobs": True}, "logprobs")):

@@ -37,29 +37,29 @@ def call(program, *args):
     return subprocess.run([PROGRAMS[program], *map(str, args)], capture_output=True, timeout=TIMEOUT)
 
 
+def change(path, **members):
+    path.write_text(json.dumps({**json.loads(path.read_text()), **members}))
+
+
 def model(name="chat"):
     """chat: tokenizer and template, long context, no end token; thinks: its prompts open the reasoning; begins: its tokenizer puts a token before every
-    text, and its template refuses system messages; hybrid: a Qwen 3.5 with recurrent layers; bare: no tokenizer."""
+    text, and its template refuses system messages; ends: three end tokens; hybrid: a Qwen 3.5 with recurrent layers; bare: no tokenizer."""
     path = FOLDER / f"{name}.mlb"
     if path.exists():
         return path
     source = DATA / "models" / "smollm2"
-    if name in ("chat", "thinks", "begins"):
+    if name in ("chat", "thinks", "begins", "ends"):
         source = FOLDER / f"tiny {name}"
         shutil.copytree(DATA / "models" / "tiny-chat", source)
-        config = json.loads((source / "config.json").read_text())
-        config.update(max_position_embeddings=CONTEXT)
-        del config["eos_token_id"]
-        (source / "config.json").write_text(json.dumps(config))
+        change(source / "config.json", max_position_embeddings=CONTEXT, eos_token_id=[2, 0, 77] if name == "ends" else None)
+        change(source / "tokenizer_config.json", eos_token=None)
     if name == "hybrid":
         source = FOLDER / "tiny hybrid"
         shutil.copytree(DATA / "models" / "qwen3_5", source)
         for file in ("tokenizer.json", "tokenizer_config.json"):
             shutil.copy(DATA / "models" / "tiny-chat" / file, source)
-        config = json.loads((source / "config.json").read_text())
-        config.update(max_position_embeddings=CONTEXT)
-        del config["eos_token_id"]
-        (source / "config.json").write_text(json.dumps(config))
+        change(source / "config.json", max_position_embeddings=CONTEXT, eos_token_id=None)
+        change(source / "tokenizer_config.json", eos_token=None)
     if name == "thinks":
         settings = json.loads((source / "tokenizer_config.json").read_text())
         settings["chat_template"] = settings["chat_template"].replace(

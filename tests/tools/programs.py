@@ -74,6 +74,9 @@ def models():
     config.update(max_position_embeddings=LONG_CONTEXT)
     del config["eos_token_id"]
     (source / "config.json").write_text(json.dumps(config))
+    settings = json.loads((source / "tokenizer_config.json").read_text())
+    del settings["eos_token"]
+    (source / "tokenizer_config.json").write_text(json.dumps(settings))
     for args in (["hf", source, paths["chat.mlb"], "--wtype", "f32"],
                  ["hf", DATA / "models" / "smollm2", paths["bare.mlb"], "--wtype", "f32"],
                  ["tokenizer", source / "tokenizer.json", paths["tok.mlt"]]):

@@ -20,6 +20,7 @@ with tempfile.TemporaryDirectory() as name:
     del config["eos_token_id"]
     (folder / "config.json").write_text(json.dumps(config))
     settings = json.loads((folder / "tokenizer_config.json").read_text())
+    del settings["eos_token"]
     settings["chat_template"] = json.loads((DATA / "chat" / "families.json").read_text())["qwen2_5"]["template"]
     (folder / "tokenizer_config.json").write_text(json.dumps(settings))
     subprocess.run([sys.argv[1], "hf", folder, sys.argv[2], "--wtype", "f32"], check=True, stdout=subprocess.DEVNULL)
