@@ -126,6 +126,27 @@ class Quality(unittest.TestCase):
         self.assertLess(abs(ratio - 1), 0.01, f"q8 / f32 = {ratio:.5f}")
 
 
+    def test_weights_and_caches_together(self):
+        """What is small alone may not be together: divergence from f32 with an f32 cache, and how long greedy
+        replies stay the same."""
+        text = (ROOT / "tests/data/text/handbook-a.txt").read_text()[:12000]
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "text.txt"
+            file.write_text(text)
+            kinds = ("q8", "k6v6", "k4v4") if FULL else ("k4v4",)
+            measured = json.loads(run("ml_eval", "quality", model("f32"), file, "--models", model("q8"), "--kvs",
+                                      ",".join(kinds), "--chunks", 2, "--out", pathlib.Path(folder) / "quality"))
+            low = json.loads(run("ml_eval", "drift", model("q4"), "--ref", model("f32"), file, "--kv", "k4v4",
+                                 "--chunks", 2))
+        for row in measured:
+            print(row["kv"], {key: row[key] for key in ("kl_mean", "kl_p99", "top1", "match_mean", "match_least")})
+            self.assertLessEqual(row["kl_mean"], 0.015 if row["kv"] == "k4v4" else 0.007, row)
+            self.assertGreaterEqual(row["top1"], 0.92, row)
+            self.assertGreaterEqual(row["match_mean"], 12, row)
+        print("q4 k4v4", low["kl_mean"], low["top1"])
+        self.assertLessEqual(low["kl_mean"], 0.38, low)
+
+
 class AsUsersMeetIt(unittest.TestCase):
     def test_names_paris(self):
         prompt = "What is the capital of France? Answer in one sentence."
