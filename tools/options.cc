@@ -71,13 +71,16 @@ std::string ParseInteger(const std::string& text, int64_t min, int64_t max, int6
 
 std::string ParseSeed(const std::string& text, std::optional<uint64_t>* seed) {
   uint64_t parsed = 0;
+  int64_t negative = 0;
   if (text == "-1") {
     seed->reset();
   } else if (ParseWhole(text, &parsed)) {
     *seed = parsed;
+  } else if (ParseWhole(text, &negative)) {  // the same bits, as ml_server takes it
+    *seed = static_cast<uint64_t>(negative);
   } else {
-    return fmt::format("got \"{}\", want a whole number from 0 to {}, or -1 to draw one", text,
-                       UINT64_MAX);
+    return fmt::format("got \"{}\", want a whole number from {} to {}, or -1 to draw one", text,
+                       INT64_MIN, UINT64_MAX);
   }
   return {};
 }

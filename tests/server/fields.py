@@ -20,7 +20,7 @@ REFUSED = {
     "dry_multiplier": [-1, 101],
     "dry_allowed_length": [0, 1.5],
     "mirostat": [1, 3, "x"],
-    "seed": [1.5, "x", HUGE, []],
+    "seed": [1.5, "x", HUGE, [], 2 ** 64, -2 ** 63 - 1],
     "max_tokens": [0, -2, 1.5, "x", HUGE, 1e300],
     "max_completion_tokens": [0, -1, 1.5, "x"],
     "n": [0, -1, 17, 1.5, "x"],
@@ -68,7 +68,7 @@ class Fields(unittest.TestCase):
 
     def test_taken(self):
         for fields in ({"top_k": 9999999}, {"top_k": 0}, {"top_k": -1}, {"temperature": 1e6}, {"top_p": 0},
-                       {"max_completion_tokens": 2, "max_tokens": None}, {"seed": -1}, {"seed": 0}, {"seed": 2 ** 63 - 1},
+                       {"max_completion_tokens": 2, "max_tokens": None}, {"seed": -1}, {"seed": 0}, {"seed": 2 ** 63 - 1}, {"seed": 2 ** 64 - 1},
                        {"max_tokens": 3.0}, {"user": "u", "metadata": {"a": "b"}, "store": True, "service_tier": "auto"},
                        {"unknown": {"deep": [1]}}, {"response_format": {"type": "text"}}, {"tool_choice": "auto"},
                        {"tools": []}, {"tool_choice": "none"}, {"reasoning_effort": "low"}, {"mirostat": 2, "mirostat_tau": 3},
@@ -95,6 +95,13 @@ class Fields(unittest.TestCase):
         answer = self.server.post("/v1/responses", {"input": "x", "max_output_tokens": 2, "tools": [
             {"type": "function", "name": "f", "description": None, "parameters": None, "strict": None}]})
         self.assertEqual(answer.status, 200, answer)
+
+    def test_the_reported_seed_gives_the_text_again(self):
+        for seed in (-2, -2 ** 63, 2 ** 63, 2 ** 64 - 1, 7, -1):
+            first = self.server.chat("x", temperature=1.5, seed=seed).json
+            self.assertEqual(first["seed"] % 2 ** 64, seed % 2 ** 64 if seed != -1 else first["seed"])
+            again = self.server.chat("x", temperature=1.5, seed=first["seed"]).json
+            self.assertEqual((again["choices"], again["seed"]), (first["choices"], first["seed"]), seed)
 
     def test_messages(self):
         for message in ({}, {"role": "user"}, {"role": 3, "content": "x"}, {"content": "x"}, 3, None, [],

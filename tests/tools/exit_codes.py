@@ -50,7 +50,7 @@ class ExitCodes(unittest.TestCase):
             for value in [*hostile, "-5"]:
                 self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
         for option in ("-n", "-t", "--batch", "--ctx", "--seed"):
-            for value in [*hostile, "-5", "1.5", "99999999999999999999999"]:
+            for value in [*hostile, "-99999999999999999999" if option == "--seed" else "-5", "1.5", "99999999999999999999999"]:
                 self.refused(2, "ml_run", model, "-p", "x", option, value, says="want")
         self.refused(2, "ml_run", model, "-p", "x", "-n", "-2", says=("-n", '"-2"', "from -1"))
         self.refused(2, "ml_run", model, "-p", "x", "--mirostat", "2", "--mirostat-ent", "0", says="tau")

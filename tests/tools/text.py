@@ -71,6 +71,7 @@ class Pipes(unittest.TestCase):
         self.assertEqual(again.out, drawn.out)
         self.assertNotIn("seed", again.err)
         self.assertNotEqual(self.reply(*args, "--seed", "0").out, self.reply(*args, "--seed", "1").out)
+        self.assertEqual(self.reply(*args, "--seed", "-2").out, self.reply(*args, "--seed", str(2 ** 64 - 2)).out)
         self.assertNotIn("seed", self.reply("-p", "x", "-n", "1").err)
 
     def test_user_text_is_no_control_token(self):

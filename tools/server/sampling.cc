@@ -79,6 +79,20 @@ uint64_t Draw() {
   return (uint64_t{device()} << 21 ^ device()) & ((uint64_t{1} << 53) - 1);
 }
 
+// As replies report it, without a sign, or with one; -1: drawn.
+uint64_t ReadSeed(const Fields& fields) {
+  const Json* value = fields.Find("seed");
+  if (value == nullptr) return Draw();
+  if (value->is_number_unsigned()) return value->get<uint64_t>();
+  try {
+    const int64_t seed = ToInteger(*value, "seed", INT64_MIN, INT64_MAX);
+    return seed == -1 ? Draw() : static_cast<uint64_t>(seed);
+  } catch (const ApiError&) {
+    throw BadField("seed", "got {}, want a whole number from {} to {}", Show(*value), INT64_MIN,
+                   UINT64_MAX);
+  }
+}
+
 }  // namespace
 
 Sampling::Sampling(const Fields& fields, const ServedModel& model) {
@@ -86,8 +100,7 @@ Sampling::Sampling(const Fields& fields, const ServedModel& model) {
   ReadBiases(fields, model);
   ReadDry(fields, model);
   ReadStops(fields);
-  const std::optional<int64_t> seed = fields.Integer("seed", INT64_MIN, INT64_MAX);
-  seed_ = seed && *seed != -1 ? static_cast<uint64_t>(*seed) : Draw();
+  seed_ = ReadSeed(fields);
   ignore_end_ = fields.Bool("ignore_eos").value_or(false);
 }
 
