@@ -99,8 +99,9 @@ Status Scheduler::Add(std::vector<int32_t> ids, int32_t priority, std::shared_pt
   request->priority = priority;
   request->task = std::move(task);
   std::lock_guard lock(mutex_);
-  if (n_waiting_ >= options_.queue) {
-    return StateError("scheduler: {} requests wait, want fewer", n_waiting_);
+  // Those that find a place at work wait for the next pass alone.
+  if (n_running_ + n_waiting_ >= options_.parallel + options_.queue) {
+    return StateError("scheduler: {} requests run and {} wait, want fewer", n_running_, n_waiting_);
   }
   request->arrived = arrivals_++;
   inbox_.push_back(std::move(request));

@@ -49,7 +49,7 @@ class Task {
 struct SchedulerOptions {
   SessionOptions session;    // batch: rows of a pass; 0: 64
   int64_t parallel = 0;      // requests that run; 0: 8
-  int64_t queue = 0;         // and that wait; 0: 1024
+  int64_t queue = 0;         // and that wait for one of these places; 0: 1024
   uint64_t cache_bytes = 0;  // of ended texts; 0: none
   std::string folder;        // for texts beyond these (saved_texts.h); empty: none
   uint64_t folder_bytes = 0;

@@ -195,6 +195,17 @@ class Hostile(unittest.TestCase):
             server.wait_idle()
             self.assertEqual(server.chat("x").status, 200)
 
+    def test_more_choices_than_places(self):
+        with Server("--parallel", "2", "--queue", "3") as server:
+            server.ready()
+            answer = server.complete(["x"] * 3, n=2)
+            self.assertEqual((answer.status, answer.error["param"]), (400, "prompt"), answer)
+            answer = server.chat("x", n=6)
+            self.assertEqual((answer.status, answer.error["param"]), (400, "n"), answer)
+            for _ in range(3):  # all of its places, when nobody else is there
+                self.assertEqual(server.complete(["x"] * 5, max_tokens=2).status, 200)
+                server.wait_idle()
+
     def test_connections_beyond_the_limit(self):
         with Server("--max-connections", "4") as server:
             server.ready()

@@ -42,6 +42,13 @@ Generation::Generation(const Call& call, ServedModel* model,
     CheckFits(ids.size(), model->context(), /*reply=*/true);
     n_prompt_ += static_cast<int64_t>(ids.size());
   }
+  const int64_t choices = static_cast<int64_t>(prompts.size()) * n;
+  if (choices > model->places()) {  // waiting would not help
+    throw BadField(prompts.size() > 1 ? "prompt" : "n",
+                   "got {} choices in all, want at most {}, which is what this server has places "
+                   "for (--parallel and --queue)",
+                   choices, model->places());
+  }
   const krafla_generate_options options = sampling.Options();
   for (const std::vector<int32_t>& ids : prompts) {
     for (int64_t i = 0; i < n; ++i) {

@@ -45,6 +45,7 @@ ServedModel::ServedModel(const ModelSettings& settings, Runtime* runtime)
   if (info_.has_template != 0) template_.emplace(model_);
   context_ = settings.scheduler.context > 0 ? settings.scheduler.context
                                             : std::min(kDefaultContext, info_.max_context);
+  places_ = settings.scheduler.parallel + settings.scheduler.queue;
   session_options_.context = context_;
   session_options_.kv = settings.scheduler.kv;
   session_options_.has_reserve = 1;

@@ -39,6 +39,7 @@ class ServedModel {
   std::optional<krafla_residency_info> residency() const;
   Scheduler& scheduler() { return scheduler_; }
   int64_t context() const { return context_; }
+  int64_t places() const { return places_; }    // for requests, at work and waiting
   int64_t created() const { return created_; }  // seconds since 1970 at which it was opened
   const std::string& fingerprint() const { return fingerprint_; }
 
@@ -79,6 +80,7 @@ class ServedModel {
   std::optional<Session> lone_;
   std::timed_mutex lone_mutex_;
   int64_t context_ = 0;
+  int64_t places_ = 0;
   int64_t created_ = 0;
   std::string fingerprint_;
   std::vector<int32_t> before_;  // a text that tokens are decoded behind, and its bytes
