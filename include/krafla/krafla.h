@@ -483,8 +483,8 @@ typedef struct krafla_restore_options {
   { sizeof(krafla_restore_options), 0, 0, NULL, NULL }
 
 /* Writes the session to data [capacity] and the size needed to *size (KRAFLA_E_BUFFER), or to a
- * file, which appears complete or not at all. Also KRAFLA_E_STATE between begin and its end. since
- * 1 */
+ * file, which appears complete or not at all and, where files have owners, is its owner's alone.
+ * Also KRAFLA_E_STATE between begin and its end. since 1 */
 KRAFLA_API int32_t krafla_session_save(const krafla_session *session, void *data, size_t capacity,
                                        size_t *size, const krafla_save_options *options);
 KRAFLA_API int32_t krafla_session_save_path(const krafla_session *session, const char *path,

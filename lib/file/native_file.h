@@ -41,6 +41,8 @@ class NativeFile {
   enum class Use {
     kRead,     // an existing file
     kNew,      // made by this call: what has the name is removed first
+    kPrivate,  // the same, for its owner alone from the first moment (Windows: as the folder has
+               // it)
     kPartial,  // an existing or a new one, locked: IoError where another process is at it, or where
                // it is not a regular file of one name
     kTemporary,  // an existing one, for reading and writing, that is deleted with this object

@@ -22,10 +22,10 @@ namespace {
 
 constexpr size_t kMostAtOnce = size_t{1} << 30;  // Linux moves 2 GiB in a call at most
 
-int OpenAgain(const std::string& path, int flags) {
+int OpenAgain(const std::string& path, int flags, mode_t mode = 0666) {
   int fd;
   do {
-    fd = open(path.c_str(), flags | O_CLOEXEC, 0666);
+    fd = open(path.c_str(), flags | O_CLOEXEC, mode);
   } while (fd < 0 && errno == EINTR);
   return fd;
 }
@@ -115,9 +115,10 @@ StatusOr<NativeFile> NativeFile::Open(std::string_view path, Use use) {
     }
     return IoError("{}: another process keeps replacing it", path);
   }
-  const bool fresh = use == Use::kNew;
+  const bool fresh = use == Use::kNew || use == Use::kPrivate;
   if (fresh) unlink(file.name_.c_str());
-  file.handle_ = OpenAgain(file.name_, fresh ? O_RDWR | O_CREAT | O_EXCL : O_RDWR);
+  file.handle_ = OpenAgain(file.name_, fresh ? O_RDWR | O_CREAT | O_EXCL : O_RDWR,
+                           use == Use::kPrivate ? 0600 : 0666);
   if (!file.is_open()) {
     return IoError("{}: cannot be {}: {}", path, fresh ? "created" : "opened", LastSystemError());
   }

@@ -98,6 +98,7 @@ OpenArguments ArgumentsOf(NativeFile::Use use) {
   constexpr DWORD kReadWrite = GENERIC_READ | GENERIC_WRITE;
   switch (use) {
     case NativeFile::Use::kNew:
+    case NativeFile::Use::kPrivate:
       return {kReadWrite, FILE_SHARE_READ, CREATE_NEW, FILE_ATTRIBUTE_NORMAL, "created"};
     case NativeFile::Use::kPartial:  // a link is opened itself, to be refused
       return {kReadWrite, FILE_SHARE_READ, OPEN_ALWAYS, FILE_FLAG_OPEN_REPARSE_POINT, "opened"};
@@ -134,7 +135,7 @@ StatusOr<NativeFile> NativeFile::Open(std::string_view path, Use use) {
   file.name_ = path;
   if (path.find('\0') != std::string_view::npos) return ArgumentError("path: has a zero byte");
   const std::wstring wide = WidePath(path);
-  if (use == Use::kNew) DeleteFileW(wide.c_str());
+  if (use == Use::kNew || use == Use::kPrivate) DeleteFileW(wide.c_str());
   const OpenArguments arguments = ArgumentsOf(use);
   const HANDLE handle = CreateFileW(wide.c_str(), arguments.access, arguments.share, nullptr,
                                     arguments.creation, arguments.flags, nullptr);

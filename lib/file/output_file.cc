@@ -33,14 +33,15 @@ Status CheckReplaces(std::string_view path, std::string_view begins) {
 }
 
 StatusOr<std::unique_ptr<OutputFile>> OutputFile::Create(std::string_view path,
-                                                         std::string_view begins) {
+                                                         std::string_view begins,
+                                                         NativeFile::Use use) {
   KRAFLA_RETURN_IF_ERROR(CheckOutput(path));
   if (!begins.empty()) KRAFLA_RETURN_IF_ERROR(CheckReplaces(path, begins));
   const std::string name = FormatText("{}.partial-{}", path, ProcessId());
   // One of that name was left by a killed process of the same id.
   // The object comes first: a file that was made must have an owner that removes it.
   std::unique_ptr<OutputFile> made(new OutputFile(path));
-  KRAFLA_ASSIGN_OR_RETURN(made->file_, NativeFile::Open(name, NativeFile::Use::kNew));
+  KRAFLA_ASSIGN_OR_RETURN(made->file_, NativeFile::Open(name, use));
   return made;
 }
 

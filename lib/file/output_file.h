@@ -20,9 +20,10 @@ class OutputFile {
  public:
   // Creates "<path>.partial-<process id>". An existing file at `path` stays until Commit replaces
   // it.
-  // begins: how files of this kind begin, see CheckReplaces.
+  // begins: how files of this kind begin, see CheckReplaces. use: kNew or kPrivate.
   static StatusOr<std::unique_ptr<OutputFile>> Create(std::string_view path,
-                                                      std::string_view begins = {});
+                                                      std::string_view begins = {},
+                                                      NativeFile::Use use = NativeFile::Use::kNew);
   // Opens or creates "<path>.partial", a name that the next process finds again, with what it
   // holds. IoError: another process is at it, or it is not a regular file of one name.
   static StatusOr<std::unique_ptr<OutputFile>> OpenPartial(std::string_view path);

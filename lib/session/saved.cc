@@ -140,7 +140,9 @@ Status Session::Save(bool cache, ByteSink& out) const {
 
 Status Session::SaveAs(std::string_view path, bool cache) const {
   const std::string_view magic(kSavedMagic, sizeof(kSavedMagic));
-  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path, magic));
+  // It holds what was said.
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file,
+                          OutputFile::Create(path, magic, NativeFile::Use::kPrivate));
   FileSink sink(*file);
   KRAFLA_RETURN_IF_ERROR(Save(cache, sink));
   KRAFLA_RETURN_IF_ERROR(sink.Flush());

@@ -58,6 +58,13 @@ TEST_CASE("the next scheduler goes on with the texts of the one before") {
       CHECK(scheduler->info().in_folder == 0);
     }
     CHECK(Files(options.folder).size() == 2);
+#ifndef _WIN32
+    using std::filesystem::perms;
+    for (const auto& file : Files(options.folder)) {
+      CHECK(status(file).permissions() == (perms::owner_read | perms::owner_write));
+    }
+    CHECK(status(std::filesystem::path(options.folder)).permissions() == perms::owner_all);
+#endif
     const auto scheduler = NewScheduler(model, options);
     CHECK(scheduler->info().in_folder == 0);  // as of the last pass
     std::vector<int32_t> prompt = first;

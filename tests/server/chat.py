@@ -1,4 +1,5 @@
 """/v1/chat/completions: plain, streamed, stops, log-probabilities, choices, usage."""
+import pathlib
 import tempfile
 import unittest
 
@@ -155,6 +156,15 @@ class Chat(unittest.TestCase):
         cached = next_reply["usage"]["prompt_tokens_details"]["cached_tokens"]
         self.assertGreaterEqual(cached, reply["usage"]["prompt_tokens"] - 1)
         self.assertEqual(self.ask(messages=turns)["choices"], next_reply["choices"])
+
+    def test_a_folder_that_cannot_be(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder) / "file"
+            file.write_text("x")
+            for bad in (file, file / "x", pathlib.Path(folder) / "none" / "x"):
+                done = call("ml_server", model(), "--cache-dir", bad, "--port", 0)
+                self.assertEqual(done.returncode, 2, done)
+                self.assertIn(b"--cache-dir", done.stderr)
 
     def test_hybrids_go_on_where_a_text_was(self):
         """Recurrent states cannot be cut: there are those of the ends of prompts and replies."""

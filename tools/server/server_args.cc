@@ -2,9 +2,11 @@
 #include "tools/server/server_args.h"
 
 #include <algorithm>
+#include <filesystem>
 
 #include "tools/options.h"
 #include "tools/output.h"
+#include "tools/system.h"
 
 namespace krafla::server {
 namespace {
@@ -36,6 +38,22 @@ ExitCode ReadKeys(const std::string& path, std::vector<std::string>* keys) {
   }
   if (keys->size() == before) return Fail(kExitArguments, "--api-key-file: {} has no key", path);
   return kExitOk;
+}
+
+// The library makes the last folder of the path.
+ExitCode CheckCacheDir(const std::string& given) {
+  std::error_code error;
+  std::filesystem::path folder = std::filesystem::absolute(PathOf(given), error);
+  const auto state = std::filesystem::status(folder, error);
+  if (std::filesystem::is_directory(state)) return kExitOk;
+  if (std::filesystem::exists(state)) {
+    return Fail(kExitArguments, "--cache-dir: {} is no folder", given);
+  }
+  if (folder.filename().empty()) folder = folder.parent_path();
+  const std::filesystem::path above = folder.parent_path();
+  if (std::filesystem::is_directory(above, error)) return kExitOk;
+  return Fail(kExitArguments, "--cache-dir: got {}, but there is no folder {}", given,
+              TextOf(above));
 }
 
 }  // namespace
@@ -92,6 +110,9 @@ ExitCode ParseArgs(int argc, char** argv, ServerArgs* args, bool* finished) {
   if (ExitCode e = Parse(app, argc, argv, finished); *finished) return e;
   if (!args->cache_dir.empty() && args->cache_mib == 0) {
     return Fail(kExitArguments, "--cache-dir: got --cache-mib 0 beside it, want memory for texts");
+  }
+  if (!args->cache_dir.empty()) {
+    if (ExitCode e = CheckCacheDir(args->cache_dir)) return e;
   }
   if (!args->key_file.empty()) {
     if (ExitCode e = ReadKeys(args->key_file, &args->access.keys)) return e;
