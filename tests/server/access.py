@@ -75,6 +75,16 @@ class Browsers(unittest.TestCase):
         self.assertIsNone(answer.headers["Access-Control-Allow-Credentials"])
         self.assertEqual(server.request("POST", PATH, ASK, {"Origin": "https://other.example", "X-API-Key": "k"}).status, 403)
 
+    def test_what_is_no_origin(self):
+        for origin in ("foo", "", "null", "app.example", "https://", "https://app.example/", "https://app.example:x", "https://a b",
+                       "https://app.example:", "//app.example", "https://u@app.example", "https://[app]", "**"):
+            done = serving.call("ml_server", serving.model(), "--allow-origin", origin)
+            self.assertEqual(done.returncode, 2, (origin, done))
+            self.assertIn(b"--allow-origin", done.stderr)
+        server = Server.get("--allow-origin", "HTTPS://App.example:443", "--allow-origin", "http://[::1]:8443")
+        for origin in ("https://app.example", "http://[::1]:8443"):
+            self.assertEqual(server.request("POST", PATH, ASK, {"Origin": origin}).status, 200)
+
     def test_paths_and_methods(self):
         for path in ("/nope", "/v1/chat/completions/", "/V1/models", "//health", "/../etc/passwd", "/%2e%2e/etc/passwd",
                      "/v1/models/../../etc/passwd", "/page/", "/.git/config", "/CON", "/v1/models/CON", "/slots/0?action=save", "/proc/self/root/etc/passwd"):

@@ -49,6 +49,32 @@ bool OriginListed(const AccessRules& rules, std::string_view origin) {
   return Contains(rules.origins, origin);
 }
 
+std::string NormalOrigin(std::string_view text) {
+  constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyz";
+  constexpr std::string_view kDigits = "0123456789";
+  std::string origin = LowerCase(text);
+  const size_t colon = origin.find("://");
+  if (colon == std::string::npos || kLetters.find(origin[0]) == std::string_view::npos) return {};
+  const std::string_view scheme = std::string_view(origin).substr(0, colon);
+  const std::string_view rest = std::string_view(origin).substr(colon + 3);
+  if (scheme.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789+-.") != scheme.npos) return {};
+  const std::string_view name = HostName(rest);
+  const bool six = name.starts_with('[') && IsAddress(name);
+  if (name.empty() ||
+      (!six && name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-._") != name.npos)) {
+    return {};
+  }
+  const std::string_view port = rest.substr(name.size());
+  if (port.empty()) return origin;
+  if (port[0] != ':' || port.size() < 2 || port.size() > 6 || port[1] == '0' ||
+      port.find_first_not_of(kDigits, 1) != port.npos) {
+    return {};
+  }
+  const bool own = (scheme == "http" && port == ":80") || (scheme == "https" && port == ":443");
+  if (own) origin.resize(origin.size() - port.size());
+  return origin;
+}
+
 bool OriginIsOwn(std::string_view origin, std::string_view host) {
   for (std::string_view scheme : {"http://", "https://"}) {  // https: behind a proxy
     if (origin.starts_with(scheme)) {

@@ -24,6 +24,8 @@ bool EqualInConstantTime(std::string_view secret, std::string_view given);
 bool HostAllowed(const AccessRules& rules, std::string_view host);
 // The origin may read replies: it is listed. Not for the server's own, which needs no leave.
 bool OriginListed(const AccessRules& rules, std::string_view origin);
+// As browsers write it: in small letters, without the scheme's own port. "": it is none.
+std::string NormalOrigin(std::string_view text);
 bool OriginIsOwn(std::string_view origin, std::string_view host);
 // A key came along and is one of the rules'.
 bool KeyGiven(const AccessRules& rules, const HttpRequest& request);

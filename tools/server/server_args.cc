@@ -121,6 +121,17 @@ ExitCode ParseArgs(int argc, char** argv, ServerArgs* args, bool* finished) {
     if (key.empty()) return Fail(kExitArguments, "--api-key: got \"\", want a key");
   }
   for (std::string& host : args->access.hosts) host = LowerCase(host);
+  for (std::string& origin : args->access.origins) {
+    std::string known = origin == "*" ? origin : NormalOrigin(origin);
+    if (known.empty()) {
+      return Fail(
+          kExitArguments,
+          "--allow-origin: got \"{}\", want SCHEME://HOST, with :PORT where that is not the "
+          "scheme's own, or *",
+          origin);
+    }
+    origin = std::move(known);
+  }
   return kExitOk;
 }
 
