@@ -1,9 +1,11 @@
 """/v1/chat/completions: plain, streamed, stops, log-probabilities, choices, usage."""
+import json
 import pathlib
 import tempfile
+import time
 import unittest
 
-from serving import Server, call, in_parallel, model
+from serving import Server, call, in_parallel, model, raw_request
 
 PATH = "/v1/chat/completions"
 ASK = {"messages": [{"role": "user", "content": "In the beginning"}], "max_tokens": 12, "temperature": 0}
@@ -165,6 +167,19 @@ class Chat(unittest.TestCase):
                 done = call("ml_server", model(), "--cache-dir", bad, "--port", 0)
                 self.assertEqual(done.returncode, 2, done)
                 self.assertIn(b"--cache-dir", done.stderr)
+
+    def test_texts_are_saved_though_a_request_does_not_end(self):
+        with tempfile.TemporaryDirectory() as folder:
+            with Server("--cache-dir", folder, "--drain-seconds", "0") as server:
+                server.ready()
+                self.assertEqual(server.chat("and God said " * 20).status, 200)
+                body = json.dumps({"content": "and " * (3 << 20)}).encode()
+                with server.socket() as s:
+                    s.sendall(raw_request(body, "/tokenize"))
+                    while server.metric("krafla_http_requests_in_flight") < 2:
+                        time.sleep(0.01)
+                    self.assertIn(server.stop(), (0, 1))  # 0: it has ended meanwhile
+            self.assertEqual([oct(f.stat().st_mode & 0o777) for f in pathlib.Path(folder).glob("*.krafla-text")], ["0o600"])
 
     def test_hybrids_go_on_where_a_text_was(self):
         """Recurrent states cannot be cut: there are those of the ends of prompts and replies."""

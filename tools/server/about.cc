@@ -148,7 +148,7 @@ void ShowMetrics(const Call& call) {
         fmt::format("# HELP krafla_{0} {1}\n# TYPE krafla_{0} {2}\n", row.name, row.help, row.type);
     for (const auto& model : call.state.models) {
       text += fmt::format("krafla_{}{{model=\"{}\"}} {}\n", row.name, model->name(),
-                          row.value(model->scheduler().info()));
+                          row.value(model->load()));
     }
   }
   text += StreamMetrics(call.state);

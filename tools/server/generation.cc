@@ -19,7 +19,7 @@ double Milliseconds(Clock::duration duration) {
 krafla::Request Add(ServedModel* model, const std::vector<int32_t>& ids, const Sampler& sampler,
                     const krafla_generate_options& options) {
   try {
-    return model->scheduler().Add(ids, &sampler, options);
+    return model->Add(ids, sampler, options);
   } catch (const Error& error) {
     if (error.code() == KRAFLA_E_STATE) {
       throw ApiError(429, "queue_full", "too many requests are waiting; try again later");

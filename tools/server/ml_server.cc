@@ -115,7 +115,9 @@ ExitCode Serve(const ServerArgs& args, Listener listener) {
     state.stopping = true;
     if (!server.Drain(kLastMoment)) {
       PrintError("some connections did not end");
-      std::_Exit(kExitOther);  // their threads use what would be taken apart here
+      // Their threads use the rest of what would be taken apart here.
+      for (const auto& model : state.models) model->CloseScheduler();
+      std::_Exit(kExitOther);
     }
   }
   return exit_code;

@@ -40,7 +40,7 @@ ServedModel::ServedModel(const ModelSettings& settings, Runtime* runtime)
     : name_(settings.name),
       model_(Open(settings, runtime)),
       info_(model_.info()),
-      scheduler_(model_, OwnThread(settings.scheduler)) {
+      scheduler_(std::in_place, model_, OwnThread(settings.scheduler)) {
   if (info_.has_tokenizer != 0) tokenizer_.emplace(model_);
   if (info_.has_template != 0) template_.emplace(model_);
   context_ = settings.scheduler.context > 0 ? settings.scheduler.context
@@ -64,6 +64,23 @@ std::optional<krafla_residency_info> ServedModel::residency() const {
   info.struct_size = sizeof(info);
   if (krafla_model_get_residency(model_.get(), &info) != KRAFLA_OK) return std::nullopt;
   return info;
+}
+
+krafla::Request ServedModel::Add(const std::vector<int32_t>& ids, const Sampler& sampler,
+                                 const krafla_generate_options& options) {
+  std::shared_lock lock(scheduler_mutex_);
+  if (!scheduler_) throw ApiError(503, "cancelled", "the server is stopping");
+  return scheduler_->Add(ids, &sampler, options);
+}
+
+krafla_scheduler_info ServedModel::load() {
+  std::shared_lock lock(scheduler_mutex_);
+  return scheduler_ ? scheduler_->info() : krafla_scheduler_info{};
+}
+
+void ServedModel::CloseScheduler() {
+  std::unique_lock lock(scheduler_mutex_);
+  scheduler_.reset();
 }
 
 const Tokenizer& ServedModel::tokenizer() const {

@@ -9,6 +9,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <shared_mutex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,7 +38,12 @@ class ServedModel {
   const krafla_model_info& info() const { return info_; }
   // Nothing: all weights are in memory or mapped.
   std::optional<krafla_residency_info> residency() const;
-  Scheduler& scheduler() { return scheduler_; }
+  // Throws what the scheduler does, and ApiError once it is closed.
+  krafla::Request Add(const std::vector<int32_t>& ids, const Sampler& sampler,
+                      const krafla_generate_options& options);
+  krafla_scheduler_info load();
+  // Every request ends and the texts that are kept are saved, while others may still call.
+  void CloseScheduler();
   int64_t context() const { return context_; }
   int64_t places() const { return places_; }    // for requests, at work and waiting
   int64_t created() const { return created_; }  // seconds since 1970 at which it was opened
@@ -75,7 +81,8 @@ class ServedModel {
   krafla_model_info info_;
   std::optional<Tokenizer> tokenizer_;
   std::optional<Template> template_;
-  Scheduler scheduler_;
+  std::shared_mutex scheduler_mutex_;
+  std::optional<Scheduler> scheduler_;  // none: closed
   krafla_session_options session_options_ = KRAFLA_SESSION_OPTIONS_INIT;
   std::optional<Session> lone_;
   std::timed_mutex lone_mutex_;
