@@ -22,7 +22,8 @@ REFUSED = {
     "mirostat": [1, 3, "x"],
     "seed": [1.5, "x", HUGE, [], 2 ** 64, -2 ** 63 - 1],
     "max_tokens": [0, -2, 1.5, "x", HUGE, 1e300],
-    "max_completion_tokens": [0, -1, 1.5, "x"],
+    "max_completion_tokens": [0, -2, 1.5, "x"],
+    "n_predict": [0, -2, 1.5, "x"],
     "n": [0, -1, 17, 1.5, "x"],
     "stop": [3, [3], {}, ["x"] * 65, "x" * 5000],
     "logprobs": [3, "x"],
@@ -68,7 +69,7 @@ class Fields(unittest.TestCase):
 
     def test_taken(self):
         for fields in ({"top_k": 9999999}, {"top_k": 0}, {"top_k": -1}, {"temperature": 1e6}, {"top_p": 0},
-                       {"max_completion_tokens": 2, "max_tokens": None}, {"seed": -1}, {"seed": 0}, {"seed": 2 ** 63 - 1}, {"seed": 2 ** 64 - 1},
+                       {"max_completion_tokens": 2, "max_tokens": None}, {"max_completion_tokens": 2, "max_tokens": -1}, {"n_predict": 3, "max_tokens": 2}, {"seed": -1}, {"seed": 0}, {"seed": 2 ** 63 - 1}, {"seed": 2 ** 64 - 1},
                        {"max_tokens": 3.0}, {"user": "u", "metadata": {"a": "b"}, "store": True, "service_tier": "auto"},
                        {"unknown": {"deep": [1]}}, {"response_format": {"type": "text"}}, {"tool_choice": "auto"},
                        {"tools": []}, {"tool_choice": "none"}, {"reasoning_effort": "low"}, {"mirostat": 2, "mirostat_tau": 3},
@@ -102,6 +103,20 @@ class Fields(unittest.TestCase):
             self.assertEqual(first["seed"] % 2 ** 64, seed % 2 ** 64 if seed != -1 else first["seed"])
             again = self.server.chat("x", temperature=1.5, seed=first["seed"]).json
             self.assertEqual((again["choices"], again["seed"]), (first["choices"], first["seed"]), seed)
+
+    def test_no_limit(self):
+        for field in ("max_tokens", "max_completion_tokens", "n_predict"):
+            for path, prompt in (("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}]}),
+                                 ("/v1/completions", {"prompt": "x"})):
+                server = Server.get("--ctx", "64")
+                reply = server.post(path, {**prompt, field: -1, "temperature": 0})
+                self.assertEqual((reply.status, reply.json["choices"][0]["finish_reason"]), (200, "length"), reply)
+                self.assertGreaterEqual(reply.json["usage"]["total_tokens"], 63)
+
+    def test_completions_take_every_name_of_the_limit(self):
+        for fields in ({"max_completion_tokens": 3}, {"n_predict": 3}, {"max_tokens": 9, "max_completion_tokens": 3}):
+            reply = self.server.post("/v1/completions", {"prompt": "x", "temperature": 0, **fields}).json
+            self.assertEqual(reply["usage"]["completion_tokens"], 3, fields)
 
     def test_messages(self):
         for message in ({}, {"role": "user"}, {"role": 3, "content": "x"}, {"content": "x"}, 3, None, [],

@@ -79,11 +79,7 @@ std::string Variables(const Fields& fields) {
 }
 
 void ReadLimit(const Fields& fields, Sampling* sampling) {
-  constexpr int64_t kMost = int64_t{1} << 31;
-  std::optional<int64_t> most = fields.Integer("max_completion_tokens", 1, kMost);
-  const std::optional<int64_t> older = fields.Integer("max_tokens", -1, kMost);
-  if (older && *older == 0) throw BadField("max_tokens", "got 0, want 1 or more");
-  if (!most && older && *older > 0) most = older;
+  const std::optional<int64_t> most = MostTokens(fields, 1);
   if (most) sampling->SetMaxTokens(*most);
 }
 

@@ -63,7 +63,7 @@ CompletionRequest::CompletionRequest(const Json& body, ServedModel* served)
   fields.RefuseUnless("best_of", n, "only as many as n are made");
   constraint = TextConstraint(fields, *model);
   if (constraint) sampling.SetConstraint(constraint->get());
-  max_tokens = fields.Integer("max_tokens", 0, int64_t{1} << 31).value_or(16);
+  max_tokens = MostTokens(fields, 0).value_or(16);
   if (const auto top = fields.Integer("logprobs", 0, kMostTop)) {
     n_top = *top;
     sampling.SetLogprobs(n_top);

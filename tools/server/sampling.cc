@@ -95,6 +95,19 @@ uint64_t ReadSeed(const Fields& fields) {
 
 }  // namespace
 
+std::optional<int64_t> MostTokens(const Fields& fields, int64_t least) {
+  std::optional<int64_t> most;
+  for (const char* name : {"n_predict", "max_tokens", "max_completion_tokens"}) {  // the last holds
+    const std::optional<int64_t> given = fields.Integer(name, -1, kNoLimit);
+    if (!given) continue;
+    if (*given != -1 && *given < least) {
+      throw BadField(name, "got {}, want {} or more, or -1 for no limit", *given, least);
+    }
+    most = *given == -1 ? kNoLimit : *given;
+  }
+  return most;
+}
+
 Sampling::Sampling(const Fields& fields, const ServedModel& model) {
   ReadNumbers(fields);
   ReadBiases(fields, model);

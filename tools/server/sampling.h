@@ -13,6 +13,12 @@
 
 namespace krafla::server {
 
+// As llama.cpp has it too: -1.
+inline constexpr int64_t kNoLimit = int64_t{1} << 31;
+
+// max_completion_tokens, or what it was called before: `least` and up, or kNoLimit.
+std::optional<int64_t> MostTokens(const Fields& fields, int64_t least);
+
 class Sampling {
  public:
   // Throws ApiError.
