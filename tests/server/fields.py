@@ -24,6 +24,9 @@ REFUSED = {
     "max_tokens": [0, -2, 1.5, "x", HUGE, 1e300],
     "max_completion_tokens": [0, -2, 1.5, "x"],
     "n_predict": [0, -2, 1.5, "x"],
+    "samplers": [[], ["top_k"]],
+    "lora": [[{"id": 0, "scale": 1}], "x"],
+    "t_max_predict_ms": [1, 5000, "x"],
     "n": [0, -1, 17, 1.5, "x"],
     "stop": [3, [3], {}, ["x"] * 65, "x" * 5000],
     "logprobs": [3, "x"],
@@ -69,7 +72,8 @@ class Fields(unittest.TestCase):
 
     def test_taken(self):
         for fields in ({"top_k": 9999999}, {"top_k": 0}, {"top_k": -1}, {"temperature": 1e6}, {"top_p": 0},
-                       {"max_completion_tokens": 2, "max_tokens": None}, {"max_completion_tokens": 2, "max_tokens": -1}, {"n_predict": 3, "max_tokens": 2}, {"seed": -1}, {"seed": 0}, {"seed": 2 ** 63 - 1}, {"seed": 2 ** 64 - 1},
+                       {"max_completion_tokens": 2, "max_tokens": None}, {"max_completion_tokens": 2, "max_tokens": -1}, {"n_predict": 3, "max_tokens": 2},
+                       {"samplers": None, "lora": [], "t_max_predict_ms": -1}, {"seed": -1}, {"seed": 0}, {"seed": 2 ** 63 - 1}, {"seed": 2 ** 64 - 1},
                        {"max_tokens": 3.0}, {"user": "u", "metadata": {"a": "b"}, "store": True, "service_tier": "auto"},
                        {"unknown": {"deep": [1]}}, {"response_format": {"type": "text"}}, {"tool_choice": "auto"},
                        {"tools": []}, {"tool_choice": "none"}, {"reasoning_effort": "low"}, {"mirostat": 2, "mirostat_tau": 3},

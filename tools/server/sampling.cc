@@ -93,6 +93,15 @@ uint64_t ReadSeed(const Fields& fields) {
   }
 }
 
+// Whoever asks for these would get another reply than they think.
+void RefuseOthers(const Fields& fields) {
+  fields.RefuseUnless("samplers", nullptr, "the order of the stages is fixed here");
+  fields.RefuseUnless("lora", Json::array(), "adapters are not known here");
+  if (fields.Number("t_max_predict_ms", -1, 1e18).value_or(0) > 0) {
+    throw Unsupported("t_max_predict_ms", "a reply's time is not limited here");
+  }
+}
+
 }  // namespace
 
 std::optional<int64_t> MostTokens(const Fields& fields, int64_t least) {
@@ -109,6 +118,7 @@ std::optional<int64_t> MostTokens(const Fields& fields, int64_t least) {
 }
 
 Sampling::Sampling(const Fields& fields, const ServedModel& model) {
+  RefuseOthers(fields);
   ReadNumbers(fields);
   ReadBiases(fields, model);
   ReadDry(fields, model);
