@@ -38,7 +38,8 @@ REFUSED = {
     "stream_options": [3, "x"],
     "response_format": [3, "x", []],
     "tools": [3, "x", {}],
-    "chat_template_kwargs": [3, "x", []],
+    "chat_template_kwargs": [3, "x", [], {"messages": []}, {"tools": None}, {"continue_final_message": True},
+                             *({"add_generation_prompt": v} for v in (False, None, 0, ""))],
     "ignore_eos": ["x"],
     "parallel_tool_calls": ["x"],
     "add_generation_prompt": [False],
@@ -78,7 +79,7 @@ class Fields(unittest.TestCase):
                        {"unknown": {"deep": [1]}}, {"response_format": {"type": "text"}}, {"tool_choice": "auto"},
                        {"tools": []}, {"tool_choice": "none"}, {"reasoning_effort": "low"}, {"mirostat": 2, "mirostat_tau": 3},
                        {"dry_multiplier": 0.8}, {"presence_penalty": None, "logit_bias": None, "tools": None},
-                       {"chat_template_kwargs": {"enable_thinking": False}}, {"logit_bias": {}}, {"best_of": 1}):
+                       {"chat_template_kwargs": {"enable_thinking": False, "add_generation_prompt": True}}, {"logit_bias": {}}, {"best_of": 1}):
             answer = self.server.chat("x", **{"temperature": 1, "max_tokens": 2, **fields})
             self.assertEqual(answer.status, 200, (fields, answer))
             self.assertLessEqual(answer.json["usage"]["completion_tokens"], 3)

@@ -74,7 +74,21 @@ std::string Variables(const Fields& fields) {
     variables["reasoning_effort"] = *effort;
     if (*effort == "none") variables["enable_thinking"] = false;
   }
-  if (const Json* given = fields.Object("chat_template_kwargs")) variables.update(*given);
+  if (const Json* given = fields.Object("chat_template_kwargs")) {
+    for (const char* name : {"messages", "tools"}) {
+      if (given->contains(name)) {
+        throw BadField("chat_template_kwargs", "{} is a field of the request", name);
+      }
+    }
+    // null would be false to the template.
+    if (given->value("add_generation_prompt", Json(true)) != true) {
+      throw Unsupported("chat_template_kwargs.add_generation_prompt",
+                        "a reply always begins a new message");
+    }
+    Fields(*given, "chat_template_kwargs")
+        .RefuseUnless("continue_final_message", false, "a reply always begins a new message");
+    variables.update(*given);
+  }
   return variables.empty() ? std::string() : Dump(variables);
 }
 
