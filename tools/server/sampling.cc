@@ -1,6 +1,8 @@
 // Bounds are the library's own, so that they are written once.
 #include "tools/server/sampling.h"
 
+#include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -102,6 +104,17 @@ void RefuseOthers(const Fields& fields) {
   }
 }
 
+// Of an object's member, which can only be a string.
+int32_t TokenOf(const std::string& key, int64_t n_vocab) {
+  int32_t id = -1;
+  const auto [end, error] = std::from_chars(key.data(), key.data() + key.size(), id);
+  if (error == std::errc() && end == key.data() + key.size() && !key.starts_with('-') &&
+      id < n_vocab) {
+    return id;
+  }
+  throw BadField("logit_bias", "got {}, want a token id from 0 to {}", Show(key), n_vocab - 1);
+}
+
 }  // namespace
 
 std::optional<int64_t> MostTokens(const Fields& fields, int64_t least) {
@@ -150,27 +163,35 @@ void Sampling::ReadNumbers(const Fields& fields) {
 void Sampling::ReadBiases(const Fields& fields, const ServedModel& model) {
   const Json* value = fields.Find("logit_bias");
   if (value == nullptr) return;
-  if (!value->is_structured() || value->size() > kMaxBiases) {
-    throw BadField("logit_bias", "got {} of {} entries, want an object or array of at most {}",
-                   Show(*value), value->size(), kMaxBiases);
+  if (!value->is_structured()) {
+    throw BadField("logit_bias", "got {}, want an object or an array", Show(*value));
   }
-  const auto add = [&](const Json& id, const Json& bias) {
+  if (value->size() > kMaxBiases) {
+    throw BadField("logit_bias", "got {} entries, want at most {}", value->size(), kMaxBiases);
+  }
+  const int64_t n_vocab = model.info().n_vocab;
+  const auto add = [&](int32_t id, const Json& bias) {
     krafla_bias entry{};
-    entry.id = static_cast<int32_t>(ToInteger(id, "logit_bias", 0, model.info().n_vocab - 1));
+    entry.id = id;
     entry.bias = bias.is_boolean() && !bias.get<bool>() ? -std::numeric_limits<double>::infinity()
                                                         : ToNumber(bias, "logit_bias", -1e6, 1e6);
     biases_.push_back(entry);
   };
   for (const auto& item : value->items()) {
     if (value->is_object()) {
-      const Json id = Json::parse(item.key(), nullptr, false);
-      add(id, item.value());
+      add(TokenOf(item.key(), n_vocab), item.value());
     } else {
       if (!item.value().is_array() || item.value().size() != 2) {
         throw BadField("logit_bias", "got {}, want [TOKEN, BIAS]", Show(item.value()));
       }
-      add(item.value()[0], item.value()[1]);
+      const int64_t id = ToInteger(item.value()[0], "logit_bias", 0, n_vocab - 1);
+      add(static_cast<int32_t>(id), item.value()[1]);
     }
+  }
+  const auto banned = std::count_if(biases_.begin(), biases_.end(),
+                                    [](const krafla_bias& b) { return b.bias < -1e6; });
+  if (banned >= n_vocab) {
+    throw BadField("logit_bias", "bans all of {} tokens, want one left", n_vocab);
   }
 }
 
@@ -199,7 +220,11 @@ Sampler Sampling::Make(int64_t choice) const {
   for (const Setting& setting : settings_) {
     sampler.Set(setting.stage, setting.parameter, setting.value);
   }
-  if (!biases_.empty()) sampler.SetBias(biases_);
+  try {
+    if (!biases_.empty()) sampler.SetBias(biases_);
+  } catch (const Error& error) {
+    throw BadField("logit_bias", "{}", error.what());
+  }
   if (tokenizer_ != nullptr) {
     sampler.SetBreakers(tokenizer_, {breakers_.begin(), breakers_.end()});
   }
