@@ -41,6 +41,31 @@ class Parsed {
   simdjson::padded_string padded_;
 };
 
+// For messages: what is there where something else is wanted.
+const char* KindOf(simdjson::dom::element element) {
+  switch (element.type()) {
+    case simdjson::dom::element_type::ARRAY:
+      return "an array";
+    case simdjson::dom::element_type::OBJECT:
+      return "an object";
+    case simdjson::dom::element_type::STRING:
+      return "a string";
+    case simdjson::dom::element_type::BOOL:
+      return "true or false";
+    case simdjson::dom::element_type::NULL_VALUE:
+      return "null";
+    default:
+      return "a number";
+  }
+}
+
+const char* KindOf(simdjson::dom::object object, std::string_view key) {
+  simdjson::dom::element element;
+  if (object[key].get(element) != simdjson::SUCCESS) return "nothing";
+  std::string_view text;
+  return element.get(text) == simdjson::SUCCESS && text.empty() ? "an empty one" : KindOf(element);
+}
+
 std::string_view StringOf(simdjson::dom::object object, std::string_view key) {
   std::string_view text;
   return object[key].get(text) == simdjson::SUCCESS ? text : std::string_view();
@@ -53,13 +78,14 @@ Status CheckContent(size_t i, simdjson::dom::object message) {
   if (content.is_string() || content.is_null()) return OkStatus();
   simdjson::dom::array parts;
   if (content.get(parts) != simdjson::SUCCESS) {
-    return ArgumentError("messages[{}].content: want a text, null or a list of parts", i);
+    return ArgumentError("messages[{}].content: got {}, want a string, null or an array of parts",
+                         i, KindOf(content));
   }
   size_t j = 0;
   for (const simdjson::dom::element part : parts) {
     simdjson::dom::object object;
     if (part.get(object) != simdjson::SUCCESS) {
-      return ArgumentError("messages[{}].content[{}]: want an object", i, j);
+      return ArgumentError("messages[{}].content[{}]: got {}, want an object", i, j, KindOf(part));
     }
     const std::string_view type = StringOf(object, "type");
     if (type != "text") {
@@ -68,7 +94,8 @@ Status CheckContent(size_t i, simdjson::dom::object message) {
     }
     simdjson::dom::element text;
     if (object["text"].get(text) != simdjson::SUCCESS || !text.is_string()) {
-      return ArgumentError("messages[{}].content[{}].text: want a string", i, j);
+      return ArgumentError("messages[{}].content[{}].text: got {}, want a string", i, j,
+                           KindOf(object, "text"));
     }
     ++j;
   }
@@ -89,12 +116,14 @@ Status AppendCall(size_t i, size_t j, simdjson::dom::element element, std::strin
                   int64_t* n_calls) {
   simdjson::dom::object call, inner;
   if (element.get(call) != simdjson::SUCCESS) {
-    return ArgumentError("messages[{}].tool_calls[{}]: want an object", i, j);
+    return ArgumentError("messages[{}].tool_calls[{}]: got {}, want an object", i, j,
+                         KindOf(element));
   }
   if (call["function"].get(inner) != simdjson::SUCCESS) inner = call;
   const std::string_view name = StringOf(inner, "name");
   if (name.empty()) {
-    return ArgumentError("messages[{}].tool_calls[{}].function.name: want a string", i, j);
+    return ArgumentError("messages[{}].tool_calls[{}].function.name: got {}, want a string", i, j,
+                         KindOf(inner, "name"));
   }
   std::string arguments = "{}";
   simdjson::dom::element given;
@@ -140,9 +169,12 @@ StatusOr<std::string> Normalised(size_t i, simdjson::dom::object message, int64_
     chat::AppendJsonString(key, &json);
     json += ":";
     simdjson::dom::array calls;
-    if (key != "tool_calls" || value.get(calls) != simdjson::SUCCESS) {
+    if (key != "tool_calls" || value.is_null()) {
       json += simdjson::minify(value);
       continue;
+    }
+    if (value.get(calls) != simdjson::SUCCESS) {
+      return ArgumentError("messages[{}].tool_calls: got {}, want an array", i, KindOf(value));
     }
     json += "[";
     size_t j = 0;
@@ -179,10 +211,12 @@ Status Conversation::Add(std::string_view json) {
     const size_t i = messages_.size() + added.size();
     simdjson::dom::object message;
     if (element.get(message) != simdjson::SUCCESS) {
-      return ArgumentError("messages[{}]: want an object", i);
+      return ArgumentError("messages[{}]: got {}, want an object", i, KindOf(element));
     }
     const std::string_view role = StringOf(message, "role");
-    if (role.empty()) return ArgumentError("messages[{}].role: want a string", i);
+    if (role.empty()) {
+      return ArgumentError("messages[{}].role: got {}, want a string", i, KindOf(message, "role"));
+    }
     KRAFLA_RETURN_IF_ERROR(CheckContent(i, message));
     KRAFLA_ASSIGN_OR_RETURN(std::string text, Normalised(i, message, &n_calls));
     std::string filled;
@@ -238,12 +272,15 @@ Status Conversation::SetTools(std::string_view json) {
       if (i == kMaxTools) return ArgumentError("tools: got more than {}", kMaxTools);
       simdjson::dom::object tool, inner;
       if (element.get(tool) != simdjson::SUCCESS) {
-        return ArgumentError("tools[{}]: want an object", i);
+        return ArgumentError("tools[{}]: got {}, want an object", i, KindOf(element));
       }
       const bool wrapped = tool["function"].get(inner) == simdjson::SUCCESS;
       if (!wrapped) inner = tool;
       const std::string_view name = StringOf(inner, "name");
-      if (name.empty()) return ArgumentError("tools[{}].function.name: want a string", i);
+      if (name.empty()) {
+        return ArgumentError("tools[{}].function.name: got {}, want a string", i,
+                             KindOf(inner, "name"));
+      }
       if (!names.names.emplace(name).second) {
         return ArgumentError("tools[{}].function.name: got {} twice", i, name);
       }
@@ -252,7 +289,8 @@ Status Conversation::SetTools(std::string_view json) {
       if (inner["parameters"].get(parameters) == simdjson::SUCCESS && !parameters.is_null()) {
         simdjson::dom::object members, properties;
         if (parameters.get(members) != simdjson::SUCCESS) {
-          return ArgumentError("tools[{}].function.parameters: want an object", i);
+          return ArgumentError("tools[{}].function.parameters: got {}, want an object", i,
+                               KindOf(parameters));
         }
         schema = simdjson::minify(parameters);
         if (members["properties"].get(properties) == simdjson::SUCCESS) {

@@ -101,10 +101,13 @@ TEST_CASE("messages are refused by name, all of them or none") {
     return std::string(Message(status));
   };
   CHECK(refused("{") != "");
-  CHECK(refused("[1]") == "messages[0]: want an object");
-  CHECK(refused("{\"content\":\"x\"}") == "messages[0].role: want a string");
+  CHECK(refused("[1]") == "messages[0]: got a number, want an object");
+  CHECK(refused("{\"content\":\"x\"}") == "messages[0].role: got nothing, want a string");
+  CHECK(refused("{\"role\":\"\"}") == "messages[0].role: got an empty one, want a string");
+  CHECK(refused("{\"role\":\"assistant\",\"tool_calls\":\"x\"}") ==
+        "messages[0].tool_calls: got a string, want an array");
   CHECK(refused("[{\"role\":\"user\",\"content\":\"x\"},{\"role\":\"user\",\"content\":5}]") ==
-        "messages[1].content: want a text, null or a list of parts");
+        "messages[1].content: got a number, want a string, null or an array of parts");
   CHECK(refused("{\"role\":\"user\",\"content\":[{\"type\":\"image_url\",\"image_url\":\"x\"}]}") ==
         "messages[0].content[0]: a part of kind image_url: only text is read");
   CHECK(refused("{\"role\":\"user\",\"content\":[{\"type\":\"input_audio\"}]}") ==
@@ -119,6 +122,7 @@ TEST_CASE("messages are refused by name, all of them or none") {
   CHECK(c.Add("user", std::string(1 << 20, 'x')).ok());
   CHECK(c.Add("{\"role\":\"user\",\"content\":null}").ok());
   CHECK(c.Add("{\"role\":\"user\",\"content\":\"\"}").ok());
+  CHECK(c.Add("{\"role\":\"assistant\",\"content\":\"\",\"tool_calls\":null}").ok());
   CHECK(c.Add("{\"role\":\"user\",\"content\":[{\"type\":\"text\",\"text\":\"a\"}]}").ok());
 }
 
@@ -182,12 +186,12 @@ TEST_CASE("tools are refused by name") {
     return std::string(Message(status));
   };
   CHECK(refused("{}") == "tools: want an array");
-  CHECK(refused("[5]") == "tools[0]: want an object");
+  CHECK(refused("[5]") == "tools[0]: got a number, want an object");
   CHECK(refused("[{\"type\":\"function\",\"function\":{}}]") ==
-        "tools[0].function.name: want a string");
+        "tools[0].function.name: got nothing, want a string");
   CHECK(refused("[{\"name\":\"a\"},{\"name\":\"a\"}]") == "tools[1].function.name: got a twice");
   CHECK(refused("[{\"name\":\"a\",\"parameters\":3}]") ==
-        "tools[0].function.parameters: want an object");
+        "tools[0].function.parameters: got a number, want an object");
   CHECK(refused(std::string(3000, '[')) != "");
   CHECK(c.SetTools("[{\"name\":\"a\"}]").ok());
   CHECK(*c.CallSchema("a") ==

@@ -124,6 +124,15 @@ class Fields(unittest.TestCase):
             reply = self.server.post("/v1/completions", {"prompt": "x", "temperature": 0, **fields}).json
             self.assertEqual(reply["usage"]["completion_tokens"], 3, fields)
 
+    def test_messages_say_what_was_got(self):
+        for field, value, said in (("logit_bias", {"x": 1}, 'got "x", want a token id'), ("logit_bias", "x", 'got "x", want an object'),
+                                   ("max_tokens", 0, "got 0, want 1 or more"), ("messages", [5], "got a number, want an object"),
+                                   ("messages", [{"role": "user", "content": 5}], "got a number"), ("tools", [5], "got a number, want an object"),
+                                   ("messages", [{"role": "assistant", "content": None, "tool_calls": "x"}], "got a string, want an array")):
+            answer = self.server.post("/v1/chat/completions", {"messages": [{"role": "user", "content": "x"}], "max_tokens": 1, field: value})
+            self.assertEqual(answer.status, 400, (field, value))
+            self.assertIn(said, answer.error["message"])
+
     def test_messages(self):
         for message in ({}, {"role": "user"}, {"role": 3, "content": "x"}, {"content": "x"}, 3, None, [],
                         {"role": "user", "content": 3}, {"role": "user", "content": [3]},
