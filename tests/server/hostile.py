@@ -195,6 +195,20 @@ class Hostile(unittest.TestCase):
             server.wait_idle()
             self.assertEqual(server.chat("x").status, 200)
 
+    def test_far_too_long_prompts_are_not_read(self):
+        text = "in the beginning " * (7 << 16)  # 7.8 MB: a template makes 8 at most
+        server = Server.get("--ctx", "4096")
+        for ask in (server.chat, server.complete):
+            begin = time.monotonic()
+            answer = ask(text)
+            self.assertEqual((answer.status, answer.error["code"], answer.error["n_ctx"]), (400, "context_length_exceeded", 4096), answer)
+            self.assertIn("maximum context length", answer.error["message"])
+            self.assertLess(time.monotonic() - begin, 10)
+        answer = server.complete("x y " * 4096)  # counted
+        self.assertEqual(answer.error["n_prompt_tokens"], len(server.post("/tokenize", {"content": "x y " * 4096}).json["tokens"]))
+        rendered = server.post("/apply-template", {"messages": [{"role": "user", "content": text[:1 << 20]}]})
+        self.assertGreater(len(rendered.json["tokens"]), 8192)
+
     def test_more_choices_than_places(self):
         with Server("--parallel", "2", "--queue", "3") as server:
             server.ready()

@@ -115,7 +115,7 @@ ApiError ConversationError(const Error& error) {
 
 }  // namespace
 
-ChatRequest::ChatRequest(const Json& body, ServedModel* served)
+ChatRequest::ChatRequest(const Json& body, ServedModel* served, bool any_length)
     : model(served), sampling(Fields(body), *served) {
   const Fields fields(body);
   messages = Messages(fields);
@@ -145,9 +145,17 @@ ChatRequest::ChatRequest(const Json& body, ServedModel* served)
     throw BadField("tool_choice", "another field says already what the reply must be");
   }
   first_.emplace(NewChat());
+  if (!any_length) CheckLength();
   ids = first_->Encode();
   if (!constraint) constraint = CallConstraint(fields, choice, parallel_calls, *first_);
   if (constraint) sampling.SetConstraint(constraint->get());
+}
+
+void ChatRequest::CheckLength() const {
+  std::string json = "{\"messages\":" + messages + ",\"add_generation_prompt\":true";
+  if (!tools.empty() && calls_allowed) json += ",\"tools\":" + tools;
+  if (!variables.empty()) json += "," + variables.substr(1, variables.size() - 2);
+  model->CheckRenderedLength(json + "}");
 }
 
 Chat ChatRequest::NewChat() const {

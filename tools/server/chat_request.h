@@ -15,7 +15,8 @@ namespace krafla::server {
 
 struct ChatRequest {
   // Throws ApiError.
-  ChatRequest(const Json& body, ServedModel* model);
+  // any_length: the prompt may be far too long for the context.
+  ChatRequest(const Json& body, ServedModel* model, bool any_length = false);
 
   // A conversation that expects the reply to this request; one for each choice.
   Chat NextChat();
@@ -36,6 +37,7 @@ struct ChatRequest {
 
  private:
   Chat NewChat() const;
+  void CheckLength() const;
 
   std::optional<Chat> first_;  // the one that the prompt was encoded with
 };

@@ -75,6 +75,7 @@ CompletionRequest::CompletionRequest(const Json& body, ServedModel* served)
   // Whoever uses this endpoint writes the model's markers themselves.
   if (fields.Bool("parse_special").value_or(true)) flags |= KRAFLA_ENCODE_PARSE;
   const auto add_text = [&](const std::string& text) {
+    model->CheckLength(text, flags);
     prompts.push_back(suffix.empty() ? model->Encode(text, flags) : FillIn(*model, text, suffix));
     texts.push_back(text);
     // An empty text: from the token that begins one, where there is such a token.

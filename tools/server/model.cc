@@ -12,6 +12,7 @@ namespace {
 
 constexpr int64_t kDefaultContext = 4096;
 constexpr std::chrono::milliseconds kLook{25};  // how often who waits looks after its client
+constexpr size_t kBytesOfToken = 32;  // far more than those of most texts
 
 Model Open(const ModelSettings& settings, Runtime* runtime) {
   krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;
@@ -102,6 +103,33 @@ Chat ServedModel::NewChat() {
 
 std::vector<int32_t> ServedModel::Encode(std::string_view text, uint32_t flags) const {
   return tokenizer().Encode(text, flags);
+}
+
+// What follows a text takes tokens from it at the cut alone, so twice the context is enough to
+// know.
+void ServedModel::CheckLength(std::string_view text, uint32_t flags) const {
+  size_t some = static_cast<size_t>(context_) * kBytesOfToken;
+  if (text.size() <= 2 * some) return;
+  while (some > 0 && (text[some] & 0xC0) == 0x80) --some;  // at the beginning of a character
+  if (static_cast<int64_t>(Encode(text.substr(0, some), flags).size()) <= 2 * context_) return;
+  ApiError error(
+      400, "context_length_exceeded",
+      fmt::format("this model's maximum context length is {} tokens: the prompt has more "
+                  "than {}",
+                  context_, 2 * context_));
+  error.extra = {{"n_ctx", context_}};
+  throw error;
+}
+
+void ServedModel::CheckRenderedLength(std::string_view json) const {
+  if (!template_ || json.size() <= 2 * static_cast<size_t>(context_) * kBytesOfToken) return;
+  std::string text;
+  try {
+    for (const Piece& piece : template_->Render(json, &tokenizer())) text += piece.text;
+  } catch (const Error&) {
+    return;  // for the chat to say
+  }
+  CheckLength(text, KRAFLA_ENCODE_PARSE);
 }
 
 // Some tokenizers drop a space from the beginning of a text, so the token is decoded behind one.

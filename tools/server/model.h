@@ -55,6 +55,10 @@ class ServedModel {
   bool has_template() const { return template_.has_value(); }
 
   std::vector<int32_t> Encode(std::string_view text, uint32_t flags = 0) const;
+  // Throws ApiError where a prompt's beginning shows that it cannot fit: all of a large one takes
+  // seconds to encode. Rendered: of what the template makes of {"messages", ...}.
+  void CheckLength(std::string_view text, uint32_t flags) const;
+  void CheckRenderedLength(std::string_view json) const;
   // The bytes of one token as they stand inside a text.
   std::string TokenText(int32_t id) const;
   bool IsSpecial(int32_t id) const;

@@ -39,7 +39,7 @@ void Detokenize(const Call& call) {
 
 void ApplyTemplate(const Call& call) {
   const Json body = ParseJson(call.request.body);
-  const ChatRequest request(body, &call.FindModel(body));
+  const ChatRequest request(body, &call.FindModel(body), /*any_length=*/true);
   call.SendJson(
       {{"prompt", request.model->tokenizer().Decode(request.ids)}, {"tokens", request.ids}});
 }
