@@ -65,7 +65,9 @@ int RunProgram(const char* name, int argc, char** argv, ExitCode (*body)(int, ch
     std::vector<std::string> arguments = ProgramArguments(argc, argv);
     std::vector<char*> pointers;
     for (std::string& argument : arguments) pointers.push_back(argument.data());
-    return body(static_cast<int>(pointers.size()), pointers.data());
+    const ExitCode exit_code = body(static_cast<int>(pointers.size()), pointers.data());
+    EndIfTerminated();
+    return exit_code;
   } catch (const std::bad_alloc&) {
     return Fail(kExitMemory, "out of memory");
   } catch (const std::exception& error) {

@@ -1,6 +1,7 @@
 // Ctrl-C. The first one sets a flag that loops and callbacks ask for, and cancels the session that
 // is at work; the second one ends the process with 130, however busy the library is. A terminal in
-// raw mode is restored on every way out.
+// raw mode is restored on every way out. SIGTERM and SIGHUP end the process, at once or as Ctrl-C
+// does.
 #ifndef KRAFLA_TOOLS_INTERRUPT_H_
 #define KRAFLA_TOOLS_INTERRUPT_H_
 
@@ -14,6 +15,11 @@ namespace krafla::tools {
 // ignored, so that writes tell of a closed pipe and of a limit on the size of files. Windows: for
 // Ctrl-C and Ctrl-Break.
 void InstallInterrupt();
+
+// For a program that writes files: SIGTERM and SIGHUP stop it as Ctrl-C does, so that it removes
+// what is half-done, and then, in EndIfTerminated, still are what it ended by. Windows: nothing.
+void StopOnTerminate();
+void EndIfTerminated();
 
 bool Interrupted();
 // What was interrupted has ended: the next Ctrl-C is a first one again.

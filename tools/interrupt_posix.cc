@@ -17,6 +17,7 @@ namespace krafla::tools {
 namespace {
 
 std::atomic<int> interrupts{0};
+std::atomic<int> terminated_by{0};  // a signal, 0: none
 std::atomic<bool> restore_terminal{false};
 termios terminal_original;
 int wake_pipe[2] = {-1, -1};
@@ -34,20 +35,22 @@ void Wake(char why) {
   }
 }
 
-void OnInterrupt(int) {
-  const int saved_errno = errno;
-  if (interrupts.fetch_add(1) > 0) {
-    RestoreTerminal();
-    _exit(kExitInterrupted);
-  }
-  Wake(kWakeInterrupt);
-  errno = saved_errno;
-}
-
 void OnTerminate(int signal_number) {
   RestoreTerminal();
   std::signal(signal_number, SIG_DFL);
   raise(signal_number);
+}
+
+void OnInterrupt(int signal_number) {
+  const int saved_errno = errno;
+  if (interrupts.fetch_add(1) > 0) {
+    if (signal_number != SIGINT) return OnTerminate(signal_number);
+    RestoreTerminal();
+    _exit(kExitInterrupted);
+  }
+  if (signal_number != SIGINT) terminated_by.store(signal_number);
+  Wake(kWakeInterrupt);
+  errno = saved_errno;
 }
 
 void SetHandler(int signal_number, void (*handler)(int)) {
@@ -73,6 +76,16 @@ void InstallInterrupt() {
   if (!Ignored(SIGHUP)) SetHandler(SIGHUP, OnTerminate);  // nohup
   SetHandler(SIGPIPE, SIG_IGN);
   SetHandler(SIGXFSZ, SIG_IGN);
+}
+
+void StopOnTerminate() {
+  SetHandler(SIGTERM, OnInterrupt);
+  if (!Ignored(SIGHUP)) SetHandler(SIGHUP, OnInterrupt);
+}
+
+void EndIfTerminated() {
+  if (const int signal_number = terminated_by.load(); signal_number != 0)
+    OnTerminate(signal_number);
 }
 
 bool Interrupted() { return interrupts.load() > 0; }

@@ -34,6 +34,10 @@ void InstallInterrupt() {
   SetConsoleCtrlHandler(OnControl, TRUE);
 }
 
+void StopOnTerminate() {}
+
+void EndIfTerminated() {}
+
 bool Interrupted() { return interrupts.load() > 0; }
 
 void ClearInterrupt() { interrupts.store(0); }

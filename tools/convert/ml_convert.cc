@@ -206,6 +206,7 @@ ExitCode Check(const std::string& path) {
 }
 
 ExitCode Run(int argc, char** argv) {
+  StopOnTerminate();
   ConvertArgs args;
   CLI::App app("Converts models and tokenizers to Krafla's files, and checks these.");
   SetUp(app, "ml_convert");

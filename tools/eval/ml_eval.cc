@@ -1,5 +1,6 @@
 // ml_eval: what a model computes, for comparison with other programs.
 #include "tools/eval/commands.h"
+#include "tools/interrupt.h"
 #include "tools/options.h"
 
 namespace krafla::tools {
@@ -72,6 +73,7 @@ CLI::App* AddQuality(CLI::App& app, EvalArgs* args) {
 }
 
 ExitCode Run(int argc, char** argv) {
+  StopOnTerminate();
   EvalArgs args;
   CLI::App app("Evaluates models and tokenizers; results are JSON on stdout.");
   SetUp(app, "ml_eval");
