@@ -45,8 +45,6 @@ StatusOr<std::string> DescribeCalibration(const ConvertOptions& options) {
                     parameters.sequences, parameters.length);
 }
 
-std::string CalibrationCopyName(std::string_view out) { return FormatText("{}.calibration", out); }
-
 StatusOr<std::unique_ptr<CalibratedWriter>> CalibratedWriter::Create(
     const ConvertOptions& options, const std::vector<PlannedTensor>& plan, MlbWriter* writer,
     TensorWriter* tensors) {
@@ -55,10 +53,9 @@ StatusOr<std::unique_ptr<CalibratedWriter>> CalibratedWriter::Create(
   result->writer_ = writer;
   result->tensors_ = tensors;
   KRAFLA_ASSIGN_OR_RETURN(std::string text, ReadText(options.calibration));
-  const std::string copy = CalibrationCopyName(options.out);
   const StopCheck stop{[](void* user) { return static_cast<TensorWriter*>(user)->Report(); },
                        tensors};
-  KRAFLA_RETURN_IF_ERROR(CopyAsF32(options, copy, stop));
+  KRAFLA_ASSIGN_OR_RETURN(const std::string copy, CopyAsF32(options, stop));
   std::vector<CalibrationTarget> targets;
   for (const PlannedTensor& planned : plan) {
     if (!IsTarget(planned)) continue;

@@ -19,8 +19,6 @@ namespace krafla {
 // of a partial one.
 StatusOr<std::string> DescribeCalibration(const ConvertOptions& options);
 
-std::string CalibrationCopyName(std::string_view out);  // "<out>.calibration"
-
 class CalibratedWriter {
  public:
   // tensors and writer as TensorWriter's, which outlives this. Makes the copy, of which nothing

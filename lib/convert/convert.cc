@@ -12,6 +12,7 @@
 #include "lib/convert/mix.h"
 #include "lib/convert/plan.h"
 #include "lib/convert/sizes.h"
+#include "lib/convert/work_copy.h"
 #include "lib/convert/write_tensor.h"
 #include "lib/file/mlb_writer.h"
 #include "lib/file/output_file.h"
@@ -22,8 +23,9 @@ namespace {
 constexpr uint64_t kHeaderBytesPerTensor = 128;  // record, name, alignment; roughly
 
 Status CheckNotInput(const std::string& out, const std::vector<std::string>& inputs) {
+  const std::string copy = WorkCopyName(out);
   for (const std::string& input : inputs) {
-    for (const std::string& name : {out, PartialName(out), CalibrationCopyName(out)}) {
+    for (const std::string& name : {out, PartialName(out), copy, PartialName(copy)}) {
       if (name == input || SameFile(name, input)) {
         return ArgumentError("convert: output {} is the input {}", name, input);
       }
@@ -98,14 +100,11 @@ uint64_t SourceFingerprint(const Import& import, const std::vector<PlannedTensor
 
 Status BeginModel(const ConvertOptions& options, const Import& import,
                   const std::vector<PlannedTensor>& plan, MlbWriter* writer) {
-  if (!options.resume) {
-    KRAFLA_RETURN_IF_ERROR(CheckDiskSpace(options.out, writer->file_bytes()));
-    return writer->Begin(options.out);
-  }
   // What the partial occupies needs no more space.
   const uint64_t there = StampOf(PartialName(options.out)).disk_bytes;
   const uint64_t more = writer->file_bytes() - std::min(there, writer->file_bytes());
   KRAFLA_RETURN_IF_ERROR(CheckDiskSpace(options.out, more));
+  if (!options.resume) return writer->Begin(options.out);
   return writer->BeginResumable(options.out, SourceFingerprint(import, plan), options.sync_bytes);
 }
 

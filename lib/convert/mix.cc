@@ -80,8 +80,7 @@ Status ScoreByDivergence(const ConvertOptions& options, std::vector<Candidate>* 
                          return Status(CallbackError("convert: stopped by the progress function"));
                        },
                        const_cast<ConvertOptions*>(&options)};
-  const std::string copy = options.out + ".mix";
-  KRAFLA_RETURN_IF_ERROR(CopyAsF32(options, copy, stop));
+  KRAFLA_ASSIGN_OR_RETURN(const std::string copy, CopyAsF32(options, stop));
   KRAFLA_ASSIGN_OR_RETURN(
       const std::unique_ptr<Sensitivity> sensitivity,
       Sensitivity::Create(copy, options.calibration.seed, options.threads, stop));

@@ -17,18 +17,22 @@ int StopCopy(void* user, uint64_t, uint64_t) {
 
 }  // namespace
 
-Status CopyAsF32(const ConvertOptions& options, const std::string& path, const StopCheck& stop) {
+std::string WorkCopyName(std::string_view out) { return FormatText("{}.work", out); }
+
+StatusOr<std::string> CopyAsF32(const ConvertOptions& options, const StopCheck& stop) {
   CopyProgress progress{stop, OkStatus()};
   ConvertOptions copy;
   copy.kind = options.kind;
   copy.in = options.in;
-  copy.out = path;
+  copy.out = WorkCopyName(options.out);
   copy.wtype = Format::kF32;
   copy.threads = options.threads;
   copy.progress = StopCopy;
   copy.user = &progress;
   const Status status = Convert(copy);
-  return progress.status.ok() ? status : progress.status;
+  KRAFLA_RETURN_IF_ERROR(progress.status);
+  KRAFLA_RETURN_IF_ERROR(status);
+  return copy.out;
 }
 
 }  // namespace krafla

@@ -3,6 +3,7 @@
 #define KRAFLA_LIB_CONVERT_WORK_COPY_H_
 
 #include <string>
+#include <string_view>
 
 #include "lib/base/status.h"
 #include "lib/calibrate/self_text.h"
@@ -10,8 +11,11 @@
 
 namespace krafla {
 
-// Writes it to `path`; the progress of this is none of the conversion's, but `stop` ends it.
-Status CopyAsF32(const ConvertOptions& options, const std::string& path, const StopCheck& stop);
+std::string WorkCopyName(std::string_view out);  // "<out>.work"
+
+// Writes it to this name, in place of what a killed conversion left, and returns the name; the
+// progress of this is none of the conversion's, but `stop` ends it.
+StatusOr<std::string> CopyAsF32(const ConvertOptions& options, const StopCheck& stop);
 
 }  // namespace krafla
 

@@ -70,11 +70,13 @@ Status ReferenceRows::OpenCache(const std::string& path, uint64_t key, uint64_t 
     if (have == want) return OkStatus();
     source_.reset();
   }
+  const std::string_view begins(reinterpret_cast<const char*>(&kMagic), sizeof kMagic);
+  KRAFLA_RETURN_IF_ERROR(CheckReplaces(path, begins));
+  KRAFLA_RETURN_IF_ERROR(CheckReplaces(PartialName(path), begins));
+  KRAFLA_ASSIGN_OR_RETURN(output_, OutputFile::OpenPartial(path));
+  KRAFLA_RETURN_IF_ERROR(output_->SetSize(0));  // whatever a killed process left
   KRAFLA_ASSIGN_OR_RETURN(const uint64_t available, FreeDiskBytes(path));
   if (available < size) return IoError("{}: needs {} bytes, {} are free", path, size, available);
-  KRAFLA_ASSIGN_OR_RETURN(
-      output_, OutputFile::Create(
-                   path, std::string_view(reinterpret_cast<const char*>(&kMagic), sizeof kMagic)));
   return output_->WriteAt(0, want.data(), sizeof want);
 }
 

@@ -48,13 +48,13 @@ class MlbWriter {
   // Of all declarations and sections: equal ones give equal numbers.
   uint64_t declared_hash() const;
 
-  // Opens the output; nothing can be declared afterwards.
+  // Opens "<path>.partial", which becomes the output; nothing can be declared afterwards.
   Status Begin(std::string_view path);
-  // The same, in "<path>.partial" and with a record of the progress: what an earlier process had
-  // written, with equal declarations and an equal fingerprint of where the bytes come from, counts
-  // as written here. Tensors must be written in the order of declaration. Progress is put on the
-  // disk every `sync_bytes`, or every ten seconds, while writing goes on. Finish, a failure or a
-  // destruction removes the partial, unless KeepPartial was called.
+  // The same, with a record of the progress: what an earlier process had written, with equal
+  // declarations and an equal fingerprint of where the bytes come from, counts as written here.
+  // Tensors must be written in the order of declaration. Progress is put on the disk every
+  // `sync_bytes`, or every ten seconds, while writing goes on. Finish, a failure or a destruction
+  // removes the partial, unless KeepPartial was called.
   Status BeginResumable(std::string_view path, uint64_t fingerprint, uint64_t sync_bytes);
   void KeepPartial();  // and records what is written
   uint64_t written(size_t i) const { return tensors_[i].written; }

@@ -31,7 +31,8 @@ Status MlbWriter::Start(std::unique_ptr<OutputFile> file, uint64_t bytes) {
 
 Status MlbWriter::Begin(std::string_view path) {
   KRAFLA_RETURN_IF_ERROR(CheckDeclared(path));
-  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::Create(path));
+  KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, OutputFile::OpenPartial(path));
+  KRAFLA_RETURN_IF_ERROR(file->SetSize(0));  // whatever it held
   return Start(std::move(file), file_bytes());
 }
 

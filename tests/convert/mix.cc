@@ -70,7 +70,7 @@ TEST_CASE("mix: a share of the bytes goes to the matrices that need it", "[conve
     CHECK(told.lines.size() >= 2);
     CHECK(told.lines[0].find(score == MixScore::kClass ? "by class" : "by divergence") !=
           std::string::npos);
-    CHECK(!std::filesystem::exists(options.out + ".mix"));
+    CHECK(!std::filesystem::exists(options.out + ".work"));
 
     const std::string one = ReadWholeFile(options.out);
     file.reset();  // Windows replaces no file that is mapped

@@ -158,8 +158,8 @@ TEST_CASE("an output appears only when it is complete", "[file]") {
   }
   CHECK(count() == 1);
   CHECK(ReadWholeFile(path) == "old");
-  // A leftover of a killed process with our id is in nobody's way.
-  WriteWholeFile(path + ".partial-" + std::to_string(getpid()), "stale");
+  // What a killed process left is taken over.
+  WriteWholeFile(path + ".partial", "stale");
   WriteSample(folder / "b.mlb");
   MlbWriter writer;
   REQUIRE(writer.Begin(path).ok());

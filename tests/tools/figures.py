@@ -67,14 +67,16 @@ class InputsStay(unittest.TestCase):
         self.assertEqual(path.read_bytes(), content)
 
     def test_inputs_stay(self):
-        bare = models()["chat.mlb"].read_bytes()
+        chat = models()["chat.mlb"].read_bytes()
         text = b"In the beginning God created the heaven and the earth. " * 40
         model, words = FOLDER / "read.mlb", FOLDER / "words.txt"
         words.write_bytes(text)
-        model.write_bytes(bare)
+        model.write_bytes(chat)
         drift = ("ml_eval", "drift", model, "--ref", model, words, "--ctx", "32", "--cache")
-        self.refused(model, bare, *drift, model)
-        self.refused(words, text, *drift, words)
+        for cache in (model, words, FOLDER / "words.txt.partial"):
+            self.refused(cache, chat if cache == model else text, *drift, cache)
+        source = FOLDER / "source.txt.partial"
+        self.refused(source, text, *drift, FOLDER / "source.txt")
         report = FOLDER / "report.md"
         self.refused(report, text, "ml_eval", "quality", model, report, "--models", model, "--kvs", "f16",
                      "--out", FOLDER / "report")
@@ -137,7 +139,8 @@ class Drift(unittest.TestCase):
         self.assertEqual(made, self.drift(self.q8, "--cache", cache))
         exact = self.drift(self.q8)
         self.assertTrue(abs(made["kl_mean"] - exact["kl_mean"]) < 1e-6, (made, exact))
-        for damage in (b"", cache.read_bytes()[:-1], cache.read_bytes()[:8] + bytes(size - 8)):  # made anew
+        whole = cache.read_bytes()
+        for damage in (b"", whole[:-1], whole[:8] + bytes(size - 8)):  # of something else: made anew
             cache.write_bytes(damage)
             self.assertEqual(made, self.drift(self.q8, "--cache", cache))
             self.assertEqual(cache.stat().st_size, size)

@@ -156,12 +156,12 @@ def wait_until_it_minds(process, number):
     raise AssertionError("no handler in time")
 
 
-def interrupt_and_wait(process, times=1):
-    """Sends Ctrl-C's signal; the seconds it took to end, what it wrote, its code."""
+def interrupt_and_wait(process, times=1, number=signal.SIGINT):
+    """Sends Ctrl-C's signal, or another; the seconds it took to end, what it wrote, its code."""
     begin = time.monotonic()
     for i in range(times):
         if i:
             time.sleep(0.02)
-        process.send_signal(signal.SIGINT)
+        process.send_signal(number)
     out, err = process.communicate(timeout=TIMEOUT)
     return time.monotonic() - begin, Result(process.returncode, out, err)

@@ -62,14 +62,17 @@ ExitCode EvalLogits(const EvalArgs& args) {
 
   namespace fs = std::filesystem;
   std::error_code error;
-  const bool exists = fs::exists(PathOf(args.out), error);
-  if (exists && fs::equivalent(PathOf(args.out), PathOf(args.model.model), error)) {
-    return Fail(kExitArguments, "{}: the output is the model", args.out);
+  const std::string partial = args.out + ".partial";  // in place of what a killed process left
+  for (const std::string& name : {args.out, partial}) {
+    if (fs::equivalent(PathOf(name), PathOf(args.model.model), error)) {
+      return Fail(kExitArguments, "{}: the output is the model", name);
+    }
   }
+  const bool exists = fs::exists(PathOf(args.out), error);
   const bool in_place = exists && !fs::is_regular_file(PathOf(args.out), error);
-  const std::string written =
-      in_place ? args.out : fmt::format("{}.partial-{}", args.out, getpid());
-  const int fd = OpenFile(written, O_WRONLY | O_CREAT | O_TRUNC);
+  const std::string& written = in_place ? args.out : partial;
+  if (!in_place) fs::remove(PathOf(partial), error);
+  const int fd = OpenFile(written, O_WRONLY | O_CREAT | (in_place ? O_TRUNC : O_EXCL));
   if (fd < 0) return Fail(kExitArguments, "{}: {}", args.out, std::strerror(errno));
   ExitCode exit_code = WriteLogits(args, session.get(), fd);
   if (close(fd) != 0 && exit_code == kExitOk) {
