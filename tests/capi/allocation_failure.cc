@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -38,7 +39,9 @@ std::atomic<int64_t> asked{0};      // every request
 
 bool Refuse() {
   ++asked;
-  return armed.load() && countdown.fetch_sub(1) == 0;
+  if (!armed.load() || countdown.fetch_sub(1) != 0) return false;
+  errno = ENOMEM;  // the C library asserts it
+  return true;
 }
 
 void* Counted(void* data) {
