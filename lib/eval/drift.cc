@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "lib/eval/eval_progress.h"
 #include "lib/eval/reference_rows.h"
 #include "lib/eval/text_chunks.h"
 
@@ -34,7 +35,7 @@ int Score(void* user, int64_t, const float* row, size_t n_vocab) {
 }
 
 Status ScoreChunk(std::span<const int32_t> chunk, size_t from, Session* session,
-                  ReferenceRows* reference, Scores* scores) {
+                  ReferenceRows* reference, EvalProgress* progress, Scores* scores) {
   KRAFLA_RETURN_IF_ERROR(reference->BeginChunk(chunk.first(from)));
   AppendOptions read;
   read.logits = WantLogits::kNone;
@@ -43,13 +44,13 @@ Status ScoreChunk(std::span<const int32_t> chunk, size_t from, Session* session,
   score.on_logits = Score;
   score.user = scores;
   KRAFLA_RETURN_IF_ERROR(session->Truncate(0, nullptr));
-  KRAFLA_RETURN_IF_ERROR(session->Append(chunk.first(from), read));
+  KRAFLA_RETURN_IF_ERROR(progress->Append(session, chunk.first(from), read));
   for (size_t at = from; at + 1 < chunk.size(); at += kPiece) {
     const size_t n = std::min(kPiece, chunk.size() - 1 - at);
     scores->targets = chunk.subspan(at + 1, n);
     scores->next = 0;
     KRAFLA_RETURN_IF_ERROR(reference->Read(chunk.subspan(at, n), scores->targets));
-    KRAFLA_RETURN_IF_ERROR(session->Append(chunk.subspan(at, n), score));
+    KRAFLA_RETURN_IF_ERROR(progress->Append(session, chunk.subspan(at, n), score));
   }
   scores->sums->EndChunk();
   return OkStatus();
@@ -85,21 +86,19 @@ StatusOr<DriftStatistics> MeasureDrift(const std::shared_ptr<const Model>& refer
   KRAFLA_RETURN_IF_ERROR(CheckOptions(*reference, *model, options, from));
   SessionOptions reference_options = options.reference;
   reference_options.context = context;
+  EvalProgress progress(options.progress, options.user,
+                        chunks.size() * static_cast<uint64_t>(context));
   KRAFLA_ASSIGN_OR_RETURN(
       const std::unique_ptr<ReferenceRows> rows,
-      ReferenceRows::Open(reference, reference_options, chunks, from, options.cache));
+      ReferenceRows::Open(reference, reference_options, chunks, from, options.cache, &progress));
   KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<Session> session,
                           Session::Create(model, options.model));
   DriftSums sums;
   Scores scores{rows.get(), {}, static_cast<size_t>(options.top_k), &sums, 0, {}};
-  const uint64_t total = chunks.size() * static_cast<uint64_t>(context);
   for (size_t c = 0; c < chunks.size(); ++c) {
-    KRAFLA_RETURN_IF_ERROR(
-        ScoreChunk(chunks[c], static_cast<size_t>(from), session.get(), rows.get(), &scores));
-    const uint64_t done = (c + 1) * static_cast<uint64_t>(context);
-    if (options.progress != nullptr && options.progress(options.user, done, total) != 0) {
-      return CallbackError("drift: stopped by the progress callback");
-    }
+    KRAFLA_RETURN_IF_ERROR(ScoreChunk(chunks[c], static_cast<size_t>(from), session.get(),
+                                      rows.get(), &progress, &scores));
+    KRAFLA_RETURN_IF_ERROR(progress.Report((c + 1) * static_cast<uint64_t>(context)));
   }
   KRAFLA_RETURN_IF_ERROR(rows->Finish());
   return sums.Finish();

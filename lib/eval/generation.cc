@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "lib/eval/eval_progress.h"
+
 namespace krafla {
 namespace {
 
@@ -16,27 +18,19 @@ constexpr int64_t kAnswerTokens = 8;
 using Ids = std::vector<int32_t>;
 
 // The likeliest token, n times; ties go to the lower id.
-StatusOr<Ids> Continue(Session* session, int64_t n) {
+StatusOr<Ids> Continue(Session* session, int64_t n, EvalProgress* progress) {
   Ids ids;
   for (int64_t i = 0; i < n; ++i) {
     const std::span<const float> logits = session->logits();
     const auto best = std::max_element(logits.begin(), logits.end());
     ids.push_back(static_cast<int32_t>(best - logits.begin()));
-    if (i + 1 < n) KRAFLA_RETURN_IF_ERROR(session->Append(std::span(ids).last(1), {}));
+    if (i + 1 < n) KRAFLA_RETURN_IF_ERROR(progress->Append(session, std::span(ids).last(1), {}));
   }
   return ids;
 }
 
 Status Encode(const Tokenizer& tokenizer, std::string_view text, Ids* ids) {
   return tokenizer.Encode(text, /*add_special=*/false, /*parse_special=*/false, ids);
-}
-
-Status Report(LoadProgress progress, void* user, int64_t done, int64_t total) {
-  if (progress == nullptr ||
-      progress(user, static_cast<uint64_t>(done), static_cast<uint64_t>(total)) == 0) {
-    return OkStatus();
-  }
-  return CallbackError("measure: stopped by the progress callback");
 }
 
 }  // namespace
@@ -59,6 +53,7 @@ StatusOr<Match> MeasureMatch(const std::shared_ptr<const Model>& reference,
     KRAFLA_ASSIGN_OR_RETURN(sessions[i],
                             Session::Create(i == 0 ? reference : model, session_options[i]));
   }
+  EvalProgress progress(options.progress, options.user, static_cast<uint64_t>(options.prompts));
   Match match;
   match.prompts = options.prompts;
   match.tokens = options.tokens;
@@ -71,8 +66,8 @@ StatusOr<Match> MeasureMatch(const std::shared_ptr<const Model>& reference,
     Ids answers[2];
     for (size_t i = 0; i < 2; ++i) {
       KRAFLA_RETURN_IF_ERROR(sessions[i]->Truncate(0, nullptr));
-      KRAFLA_RETURN_IF_ERROR(sessions[i]->Append(prompt, {}));
-      KRAFLA_ASSIGN_OR_RETURN(answers[i], Continue(sessions[i].get(), options.tokens));
+      KRAFLA_RETURN_IF_ERROR(progress.Append(sessions[i].get(), prompt, {}));
+      KRAFLA_ASSIGN_OR_RETURN(answers[i], Continue(sessions[i].get(), options.tokens, &progress));
     }
     const int64_t same =
         std::mismatch(answers[0].begin(), answers[0].end(), answers[1].begin()).first -
@@ -80,7 +75,7 @@ StatusOr<Match> MeasureMatch(const std::shared_ptr<const Model>& reference,
     match.mean += static_cast<double>(same) / static_cast<double>(options.prompts);
     match.least = std::min(match.least, same);
     match.complete += same == options.tokens ? 1 : 0;
-    KRAFLA_RETURN_IF_ERROR(Report(options.progress, options.user, p + 1, options.prompts));
+    KRAFLA_RETURN_IF_ERROR(progress.Report(static_cast<uint64_t>(p + 1)));
   }
   return match;
 }
@@ -102,6 +97,7 @@ StatusOr<Needle> MeasureNeedle(const std::shared_ptr<const Model>& model,
     return ArgumentError("needle: the text has {} tokens, a context of {} wants {}", hay.size(),
                          session->context(), room);
   }
+  EvalProgress told(progress, user, static_cast<uint64_t>(depths));
   Needle result;
   result.depths = depths;
   for (int64_t d = 0; d < depths; ++d) {
@@ -113,12 +109,12 @@ StatusOr<Needle> MeasureNeedle(const std::shared_ptr<const Model>& model,
     prompt.insert(prompt.end(), hay.begin() + at, hay.begin() + room);
     prompt.insert(prompt.end(), question.begin(), question.end());
     KRAFLA_RETURN_IF_ERROR(session->Truncate(0, nullptr));
-    KRAFLA_RETURN_IF_ERROR(session->Append(prompt, {}));
-    KRAFLA_ASSIGN_OR_RETURN(const Ids answer, Continue(session.get(), kAnswerTokens));
+    KRAFLA_RETURN_IF_ERROR(told.Append(session.get(), prompt, {}));
+    KRAFLA_ASSIGN_OR_RETURN(const Ids answer, Continue(session.get(), kAnswerTokens, &told));
     std::string said;
     KRAFLA_RETURN_IF_ERROR(tokenizer.Decode(answer, /*skip_special=*/true, &said));
     result.found += said.find(kAnswer) != std::string::npos ? 1 : 0;
-    KRAFLA_RETURN_IF_ERROR(Report(progress, user, d + 1, depths));
+    KRAFLA_RETURN_IF_ERROR(told.Report(static_cast<uint64_t>(d + 1)));
   }
   return result;
 }

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "lib/base/math.h"
+#include "lib/eval/eval_progress.h"
 #include "lib/eval/text_chunks.h"
 
 namespace krafla {
@@ -45,6 +46,7 @@ StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model
   KRAFLA_ASSIGN_OR_RETURN(std::unique_ptr<Session> session, Session::Create(model, options));
 
   const size_t context = static_cast<size_t>(options.context);
+  EvalProgress told(progress, user, chunks.size() * context);
   Scores scores;
   AppendOptions read;
   read.logits = WantLogits::kNone;
@@ -55,11 +57,9 @@ StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model
   for (size_t c = 0; c < chunks.size(); ++c) {
     scores.chunk = chunks[c];
     KRAFLA_RETURN_IF_ERROR(session->Truncate(0, nullptr));
-    KRAFLA_RETURN_IF_ERROR(session->Append(scores.chunk.first(context / 2), read));
-    KRAFLA_RETURN_IF_ERROR(session->Append(scores.chunk.subspan(context / 2), score));
-    if (progress != nullptr && progress(user, c + 1, chunks.size()) != 0) {
-      return CallbackError("perplexity: stopped by the progress callback");
-    }
+    KRAFLA_RETURN_IF_ERROR(told.Append(session.get(), scores.chunk.first(context / 2), read));
+    KRAFLA_RETURN_IF_ERROR(told.Append(session.get(), scores.chunk.subspan(context / 2), score));
+    KRAFLA_RETURN_IF_ERROR(told.Report((c + 1) * context));
   }
   Perplexity result;
   result.targets = scores.targets;

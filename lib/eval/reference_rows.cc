@@ -46,8 +46,10 @@ int CollectRow(void* user, int64_t, const float* row, size_t n_vocab) {
 
 StatusOr<std::unique_ptr<ReferenceRows>> ReferenceRows::Open(
     const std::shared_ptr<const Model>& model, const SessionOptions& options,
-    std::span<const std::vector<int32_t>> chunks, int64_t from, const std::string& cache) {
+    std::span<const std::vector<int32_t>> chunks, int64_t from, const std::string& cache,
+    EvalProgress* progress) {
   std::unique_ptr<ReferenceRows> rows(new ReferenceRows());
+  rows->progress_ = progress;
   rows->n_vocab_ = static_cast<size_t>(model->config().n_vocab);
   if (!cache.empty()) {
     const uint64_t per_chunk = chunks[0].size() - 1 - static_cast<uint64_t>(from);
@@ -85,7 +87,7 @@ Status ReferenceRows::BeginChunk(std::span<const int32_t> unscored) {
   AppendOptions read;
   read.logits = WantLogits::kNone;
   KRAFLA_RETURN_IF_ERROR(session_->Truncate(0, nullptr));
-  return session_->Append(unscored, read);
+  return progress_->Append(session_.get(), unscored, read);
 }
 
 Status ReferenceRows::Read(std::span<const int32_t> ids, std::span<const int32_t> targets) {
@@ -96,7 +98,7 @@ Status ReferenceRows::Read(std::span<const int32_t> ids, std::span<const int32_t
   score.logits = WantLogits::kAll;
   score.on_logits = CollectRow;
   score.user = &collected;
-  KRAFLA_RETURN_IF_ERROR(session_->Append(ids, score));
+  KRAFLA_RETURN_IF_ERROR(progress_->Append(session_.get(), ids, score));
   return output_ == nullptr ? OkStatus() : SaveRows(targets);
 }
 

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/base/status.h"
+#include "lib/eval/eval_progress.h"
 #include "lib/file/output_file.h"
 #include "lib/file/source.h"
 #include "lib/model/model.h"
@@ -21,10 +22,12 @@ namespace krafla {
 class ReferenceRows {
  public:
   // rows_per_chunk: scored positions, the last of a chunk's but one included. `cache`: see drift.h.
+  // progress outlives it.
   static StatusOr<std::unique_ptr<ReferenceRows>> Open(const std::shared_ptr<const Model>& model,
                                                        const SessionOptions& options,
                                                        std::span<const std::vector<int32_t>> chunks,
-                                                       int64_t from, const std::string& cache);
+                                                       int64_t from, const std::string& cache,
+                                                       EvalProgress* progress);
 
   // Chunks come in order, each from its position 0 on.
   Status BeginChunk(std::span<const int32_t> unscored);
@@ -43,6 +46,7 @@ class ReferenceRows {
   Status SaveRows(std::span<const int32_t> targets);
 
   size_t n_vocab_ = 0;
+  EvalProgress* progress_ = nullptr;
   std::unique_ptr<Session> session_;    // null: all rows come from the file
   std::unique_ptr<FileSource> source_;  // of a complete file
   std::unique_ptr<OutputFile> output_;  // of one that is being made

@@ -120,6 +120,22 @@ class Interrupts(unittest.TestCase):
             self.assertLess(seconds, SOON)
         (out / partial).unlink()
 
+    def test_measurements(self):
+        model, text, cache, out = models()["chat.mlb"], FOLDER / "long.txt", FOLDER / "rows", FOLDER / "measured"
+        text.write_text((DATA / "text" / "handbook-a.txt").read_text() * 4)
+        common = [text, "-t", "1", "--ctx", "20000"]  # one chunk takes longer than SOON
+        for arguments in (["ppl", model], ["drift", model, "--ref", model, "--cache", cache],
+                          ["quality", model, "--models", model, "--out", out]):
+            for number, code in ((signal.SIGINT, 130), (signal.SIGTERM, -signal.SIGTERM)):
+                process = start("ml_eval", *arguments[:2], *common, *arguments[2:])
+                wait_until_it_minds(process, number)
+                time.sleep(1)
+                self.assertIsNone(process.poll(), "the chunk was read too fast for this test")
+                seconds, result = interrupt_and_wait(process, number=number)
+                self.assertEqual((result.code, result.out, result.err), (code, b"", ""), arguments)
+                self.assertLess(seconds, SOON)
+        self.assertEqual([*FOLDER.glob("rows*"), *FOLDER.glob("measured*")], [])
+
     def test_convert_refuses_its_own_input(self):
         model = FOLDER / "same.gguf"
         model.write_bytes(b"GGUF" + b"\0" * 100)
