@@ -150,10 +150,11 @@ class Parser : private TextCursor {
         at_ = begin;
         return Fail("{ begins no repetition {m}, {m,} or {m,n}; a brace is written \\{");
       }
+      const std::string_view given = text_.substr(begin, std::min<size_t>(at_ - begin, 40));
       if (min > kMaxCount || (max != kUnbounded && (max > kMaxCount || max < min))) {
         at_ = begin;
-        return Fail(FormatText("repetition: got {{{},{}}}, want bounds in order up to {}", min,
-                               static_cast<int32_t>(max), kMaxCount));
+        return Fail(
+            FormatText("repetition: got {}, want bounds in order up to {}", given, kMaxCount));
       }
     }
     if (!std::exchange(open_.back().repeatable, false)) {
