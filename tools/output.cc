@@ -47,6 +47,20 @@ ExitCode ReadFile(const std::string& path, std::string* bytes) {
   return exit_code;
 }
 
+ExitCode CheckOutput(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path output = PathOf(path);
+  const fs::path folder = output.parent_path();
+  if (!folder.empty() && !fs::is_directory(folder, error)) {
+    return Fail(kExitArguments, "{}: there is no folder {}", path, TextOf(folder));
+  }
+  if (fs::exists(output, error) && !fs::is_regular_file(output, error)) {
+    return Fail(kExitArguments, "{}: exists and is not a regular file", path);
+  }
+  return kExitOk;
+}
+
 LineEnd ReadLine(std::string* line) {
   line->clear();
   for (;;) {

@@ -23,6 +23,10 @@ ExitCode ReadAll(int fd, std::string_view what, std::string* bytes);
 
 ExitCode ReadFile(const std::string& path, std::string* bytes);
 
+// Before long work whose result goes there: kExitArguments where there is no folder for it, or
+// something that is no file.
+ExitCode CheckOutput(const std::string& path);
+
 // One line of stdin, byte by byte so that nothing behind it is taken; without its newline.
 enum class LineEnd { kNewline, kEndOfInput, kInterrupted };
 LineEnd ReadLine(std::string* line);

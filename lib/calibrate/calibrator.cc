@@ -47,11 +47,8 @@ Status Calibrator::MakeText(const CalibrationText& text) {
     }
     KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<Tokenizer> tokenizer,
                             Tokenizer::Open(work_->model()->tokenizer_table()));
-    KRAFLA_ASSIGN_OR_RETURN(text_, TextChunks(*tokenizer, text.text, static_cast<int64_t>(length)));
-    if (text_.size() * length < kMinTextTokens) {
-      return ArgumentError("calibration: the text has {} whole chunks of {} tokens, want {} tokens",
-                           text_.size(), length, kMinTextTokens);
-    }
+    KRAFLA_ASSIGN_OR_RETURN(text_, TextChunks(*tokenizer, text.text, static_cast<int64_t>(length),
+                                              (kMinTextTokens + length - 1) / length));
     // Spread over the whole text.
     const size_t n = std::min(text_.size(), text.sequences);
     for (size_t i = 0; i < n; ++i) std::swap(text_[i], text_[i * text_.size() / n]);

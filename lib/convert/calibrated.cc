@@ -26,7 +26,7 @@ bool IsTarget(const PlannedTensor& planned) {
 StatusOr<std::string> ReadText(const CalibrationOptions& options) {
   if (options.text_path.empty()) return std::string();
   KRAFLA_ASSIGN_OR_RETURN(std::string text, ReadTextFile(options.text_path, kMaxTextBytes));
-  if (text.empty()) return ArgumentError("calibration: {} is empty", options.text_path);
+  if (text.empty()) return ArgumentError("{}: is empty", options.text_path);
   return text;
 }
 
@@ -61,9 +61,14 @@ StatusOr<std::unique_ptr<CalibratedWriter>> CalibratedWriter::Create(
     if (!IsTarget(planned)) continue;
     targets.push_back({planned.spec.name, planned.format});
   }
-  KRAFLA_ASSIGN_OR_RETURN(result->calibrator_,
-                          Calibrator::Create(copy, TextOf(options.calibration, std::move(text)),
-                                             std::move(targets), options.threads, stop));
+  auto calibrator = Calibrator::Create(copy, TextOf(options.calibration, std::move(text)),
+                                       std::move(targets), options.threads, stop);
+  const Status& status = calibrator.status();
+  if (status.code() == absl::StatusCode::kInvalidArgument) {  // of the text
+    return ArgumentError("{}: {}", options.calibration.text_path, Message(status));
+  }
+  KRAFLA_RETURN_IF_ERROR(status);
+  result->calibrator_ = *std::move(calibrator);
   return result;
 }
 

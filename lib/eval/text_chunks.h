@@ -13,9 +13,11 @@
 
 namespace krafla {
 
-// Each `context` tokens, BOS included. ArgumentError: not one whole chunk; a context below 4.
+// Each `context` tokens, BOS included. ArgumentError: fewer chunks than min_chunks; a context
+// below 4.
 StatusOr<std::vector<std::vector<int32_t>>> TextChunks(const Tokenizer& tokenizer,
-                                                       std::string_view text, int64_t context);
+                                                       std::string_view text, int64_t context,
+                                                       size_t min_chunks = 1);
 
 }  // namespace krafla
 

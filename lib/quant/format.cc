@@ -53,7 +53,7 @@ StatusOr<Format> ParseFormat(std::string_view name) {
     names += ' ';
     names += row.name;
   }
-  return UnsupportedError("weight format {}: not known, want one of{}", name, names);
+  return ArgumentError("weight format {}: not known, want one of{}", name, names);
 }
 
 StatusOr<Format> FormatFromId(uint32_t id) {

@@ -21,7 +21,7 @@ enum class Format : uint32_t {
 // HQQ solver.
 enum class AffineSolver : uint8_t { kLeastSquares, kHqq };
 
-StatusOr<Format> ParseFormat(std::string_view name);  // "q8"; UnsupportedError lists the names
+StatusOr<Format> ParseFormat(std::string_view name);  // "q8"; ArgumentError lists the names
 StatusOr<Format> FormatFromId(uint32_t id);           // a file's type id
 std::string_view FormatName(Format format);
 uint64_t TileBytes(Format format, uint64_t cols);  // one tile of 16 rows

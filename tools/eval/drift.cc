@@ -18,6 +18,13 @@ DriftCall::DriftCall(const EvalArgs& args, const ModelArgs& reference_args, Prog
   options.user = progress;
 }
 
+ExitCode FailMeasuring(const EvalArgs& args, int32_t code, std::string_view what) {
+  if (args.cache.empty() || !std::string_view(krafla_error_message()).starts_with(args.cache)) {
+    return FailWith(code, what);
+  }
+  return FailAs(code == KRAFLA_E_IO ? kExitOther : ExitCodeOf(code), args.cache);
+}
+
 nlohmann::ordered_json DriftJson(const krafla_drift& drift, int64_t top_k) {
   return {
       {"targets", drift.targets},
@@ -56,6 +63,9 @@ std::string Table(const krafla_drift& drift, int64_t top_k) {
 }  // namespace
 
 ExitCode EvalDrift(const EvalArgs& args) {
+  if (!args.cache.empty()) {
+    if (ExitCode e = CheckOutput(args.cache)) return e;
+  }
   std::string text;
   if (ExitCode e = ReadFile(args.text, &text)) return e;
   RuntimePtr runtime;
@@ -69,6 +79,12 @@ ExitCode EvalDrift(const EvalArgs& args) {
   if (ExitCode e = OpenModel(args.model, runtime.get(), &model)) return e;
   if (ExitCode e = OpenModel(reference_args, runtime.get(), &reference)) return e;
   if (ExitCode e = OpenTokenizer(reference_args, reference.get(), &tokenizer)) return e;
+  const int64_t n_vocab = ModelInfo(model.get()).n_vocab;
+  const int64_t n_reference = ModelInfo(reference.get()).n_vocab;
+  if (n_vocab != n_reference) {
+    return Fail(kExitArguments, "{}: a vocabulary of {}, {} has {}", args.reference, n_reference,
+                args.model.model, n_vocab);
+  }
 
   Progress progress("tokens");
   const DriftCall call(args, reference_args, &progress);
@@ -77,7 +93,7 @@ ExitCode EvalDrift(const EvalArgs& args) {
   const int32_t code = krafla_measure_drift(&result, reference.get(), model.get(), tokenizer.get(),
                                             text.data(), text.size(), &call.options);
   progress.Clear();
-  if (code != KRAFLA_OK) return FailWith(code, args.text);
+  if (code != KRAFLA_OK) return FailMeasuring(args, code, args.text);
   WriteStderr(Table(result, args.top_k));
   return WriteStdout(DriftJson(result, args.top_k).dump() + "\n");
 }

@@ -5,6 +5,7 @@
 #include <krafla/krafla_tools.h>
 
 #include <nlohmann/json.hpp>
+#include <string_view>
 
 #include "tools/eval/commands.h"
 #include "tools/progress.h"
@@ -21,6 +22,9 @@ struct DriftCall {
   krafla_session_options model;
   krafla_drift_options options = KRAFLA_DRIFT_OPTIONS_INIT;
 };
+
+// FailWith, where the message may be about the cache instead.
+ExitCode FailMeasuring(const EvalArgs& args, int32_t code, std::string_view what);
 
 nlohmann::ordered_json DriftJson(const krafla_drift& drift, int64_t top_k);
 

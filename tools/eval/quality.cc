@@ -114,7 +114,7 @@ ExitCode MeasurePair(const EvalArgs& all, const Opened& opened, const std::strin
       krafla_measure_drift(&drift, opened.reference.get(), model.get(), opened.tokenizer.get(),
                            opened.text.data(), opened.text.size(), &call.options);
   progress.Clear();
-  if (code != KRAFLA_OK) return FailWith(code, path);
+  if (code != KRAFLA_OK) return FailMeasuring(all, code, path);
   *row = {{"key", KeyOf(all, path, kv)},
           {"model", TextOf(PathOf(path).stem())},
           {"kv", kv},
@@ -139,6 +139,9 @@ ExitCode EvalQuality(const EvalArgs& args) {
     return e;
   }
   QualityRows known;
+  if (!args.cache.empty()) {
+    if (ExitCode e = CheckOutput(args.cache)) return e;
+  }
   if (ExitCode e = CheckReport(args.out + ".md", kMarkdownBegins)) return e;
   if (ExitCode e = CheckReport(args.out + ".html", kHtmlBegins)) return e;
   if (ExitCode e = CheckReport(args.out + ".jsonl", "{\"key\":")) return e;
