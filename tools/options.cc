@@ -212,6 +212,11 @@ ExitCode Parse(CLI::App& app, int argc, char** argv, bool* finished) {
     if (!rest.empty() && app.get_subcommands().empty() && app.get_require_subcommand_min() > 0) {
       return Fail(kExitArguments, "no command \"{}\" (see --help)", rest[0]);
     }
+    // In their order, which CLI11 turns round.
+    const std::vector<std::string> unexpected = app.remaining(/*recurse=*/true);
+    if (dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr && !unexpected.empty()) {
+      return Fail(kExitArguments, "not expected: {} (see --help)", fmt::join(unexpected, " "));
+    }
     return Fail(kExitArguments, "{} (see --help)", error.what());
   }
   *finished = false;

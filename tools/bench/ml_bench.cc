@@ -137,6 +137,9 @@ ExitCode Run(int argc, char** argv) {
       ->excludes(model);
   bool finished = false;
   if (ExitCode e = Parse(app, argc, argv, &finished); finished) return e;
+  if (!compared.empty() && (json || csv)) {
+    return Fail(kExitArguments, "--compare: prints a table, not {}", json ? "--json" : "--csv");
+  }
   if (!compared.empty()) return Compare(compared[0], compared[1]);
   if (args.model.model.empty()) return Fail(kExitArguments, "MODEL is required");
   if (args.threads.empty()) args.threads.push_back(0);

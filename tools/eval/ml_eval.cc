@@ -38,7 +38,7 @@ CLI::App* AddDrift(CLI::App& app, EvalArgs* args) {
       "drift", "KL divergence, agreement and perplexity of a model beside a reference");
   AddModel(*drift, &args->model);
   drift->add_option("--ref", args->reference, "The reference (.mlb)")->required()->type_name("REF");
-  drift->add_option("TEXT,--text", args->text, "The text file")->required()->type_name("TEXT");
+  drift->add_option("TEXT", args->text, "The text file")->required()->type_name("");
   AddScoring(*drift, args);
   AddInteger(*drift, "--top", &args->top_k, 1, 1000, "First choices looked at (default 10)");
   AddCompute(*drift, args);
@@ -58,7 +58,7 @@ CLI::App* AddQuality(CLI::App& app, EvalArgs* args) {
   args->kvs = {"f16"};
   quality->add_option("--kvs", args->kvs, "Attention caches (default f16)")
       ->delimiter(',')
-      ->check(CLI::IsMember({"f32", "f16", "q8", "k8v4", "k6v6", "k4v4"}))
+      ->check(CLI::IsMember({"f32", "f16", "q8", "k8v4", "k6v6", "k4v4"}).description(""))
       ->type_name("f16,q8");
   quality->add_option("--out", args->out, "Writes PREFIX.jsonl, PREFIX.md and PREFIX.html")
       ->required()
