@@ -7,6 +7,7 @@
 
 #include "include/krafla/version.h"
 #include "lib/base/float_mode.h"
+#include "lib/calibrate/feedback.h"
 #include "lib/convert/calibrated.h"
 #include "lib/convert/import.h"
 #include "lib/convert/mix.h"
@@ -16,6 +17,7 @@
 #include "lib/convert/write_tensor.h"
 #include "lib/file/mlb_writer.h"
 #include "lib/file/output_file.h"
+#include "lib/quant/affine.h"
 
 namespace krafla {
 namespace {
@@ -147,6 +149,23 @@ std::vector<ClassFormat> FormatsOf(const ConvertOptions& options) {
   return formats;
 }
 
+// An option that no matrix is of a format for was meant otherwise.
+Status CheckOfUse(const ConvertOptions& options, const std::vector<PlannedTensor>& plan) {
+  const auto any = [&](bool (*takes)(Format)) {
+    return std::any_of(plan.begin(), plan.end(), [&](const PlannedTensor& planned) {
+      return !planned.is_vector() && takes(planned.format);
+    });
+  };
+  if (options.calibration.enabled() && !any(HasFeedback)) {
+    return ArgumentError("calibration: want a matrix in q4 or an affine format, as q4a");
+  }
+  if (options.solver == AffineSolver::kHqq &&
+      !any([](Format format) { return AffineOf(format).group != 0; })) {
+    return ArgumentError("solver: want a matrix in an affine format, as q4a");
+  }
+  return OkStatus();
+}
+
 Status WriteModel(const ConvertOptions& options, Import* import) {
   KRAFLA_ASSIGN_OR_RETURN(std::vector<PlannedTensor> plan,
                           PlanTensors(import, options.wtype, FormatsOf(options)));
@@ -156,6 +175,7 @@ Status WriteModel(const ConvertOptions& options, Import* import) {
                                  kHeaderBytesPerTensor * plan.size();
     KRAFLA_RETURN_IF_ERROR(ApplyMix(options, other_bytes, &plan));
   }
+  KRAFLA_RETURN_IF_ERROR(CheckOfUse(options, plan));
   MlbWriter writer;
   for (MetaEntry& entry : ConfigToMetadata(import->config)) writer.AddMetadata(std::move(entry));
   writer.AddMetadata({"convert.source", std::string(import->format())});

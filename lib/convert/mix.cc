@@ -149,6 +149,7 @@ StatusOr<MixOptions> ParseMix(std::string_view text) {
 
 StatusOr<std::vector<ClassFormat>> ParseClassFormats(std::string_view list) {
   std::vector<ClassFormat> formats;
+  std::vector<std::string_view> seen;
   while (!list.empty()) {
     const std::string_view item = list.substr(0, list.find(','));
     list.remove_prefix(std::min(list.size(), item.size() + 1));
@@ -158,6 +159,10 @@ StatusOr<std::vector<ClassFormat>> ParseClassFormats(std::string_view list) {
     }
     KRAFLA_ASSIGN_OR_RETURN(const Format format, ParseFormat(item.substr(equal + 1)));
     std::string_view classes = item.substr(0, equal);
+    if (std::count(seen.begin(), seen.end(), classes) > 0) {
+      return ArgumentError("formats: {}: got two formats, want one", classes);
+    }
+    seen.push_back(classes);
     if (classes == "attention") classes = "q,k,v,o";
     if (classes == "ffn") classes = "gate,up,down";
     KRAFLA_ASSIGN_OR_RETURN(const std::vector<TensorClass> kinds, ParseClassList(classes));

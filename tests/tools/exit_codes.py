@@ -41,6 +41,30 @@ class ExitCodes(unittest.TestCase):
         self.refused(2, "ml_convert", "gguf", model, FOLDER / "x.mlb", "--q8", "v,w", says=('"w"', "want"))
         self.refused(2, "ml_convert", "gguf", model, FOLDER / "none" / "x.mlb", says="folder")
 
+    def test_options_of_a_conversion(self):
+        source, out, text = DATA / "models" / "tiny-chat", FOLDER / "options.mlb", FOLDER / "few.txt"
+        text.write_text("a few words " * 40)
+        for options, says in ((["--formats", "attention=q9"], ("ml_convert: weight format q9", "want")),
+                              (["--formats", "q=q8,q=q4"], ("formats: q", "two")),
+                              (["--mix", "q9+10%q6a"], ("ml_convert: weight format q9", "want")),
+                              (["--mix", "q4+10%q6a", "--wtype", "q4"], ("--mix", "--wtype")),
+                              (["--mix-score", "class"], "--mix"), (["--target-size", "3MiB"], "--mix"),
+                              (["--wtype", "q4", "--calib", FOLDER / "none"], f"ml_convert: {FOLDER / 'none'}: no such"),
+                              (["--wtype", "q4", "--calib", FOLDER], f"ml_convert: {FOLDER}: "),
+                              (["--wtype", "q4", "--calib", text], (f"ml_convert: {text}: text: got", "want 2048")),
+                              (["--wtype", "q8", "--self-calib"], "calibration"), (["--solver", "hqq"], "solver"), (["--calib-sequences", "3"], "--self-calib"),
+                              (["--seed", "3"], "--self-calib")):
+            self.refused(2, "ml_convert", "hf", source, out, *options, says=says)
+        self.assertEqual([*FOLDER.glob("options*")], [])
+
+    def test_unexpected_arguments(self):
+        self.refused(2, "ml_eval", "ppl", "a", "b", "c", "d", says="c d")
+        self.refused(2, "ml_bench", "a", "b", "c", says="b c")
+        help_text = call("ml_eval", "drift", "--help").out.decode()
+        self.assertEqual(help_text.count("TEXT REQUIRED"), 1, help_text)
+        self.assertNotIn("--text", help_text)
+        self.assertNotIn("{", call("ml_eval", "quality", "--help").out.decode())
+
     def test_hostile_numbers(self):
         model = self.models["chat.mlb"]
         hostile = ["nan", "inf", "-inf", "1e400", "", "x", "1x", " 1"]
@@ -107,6 +131,10 @@ class ExitCodes(unittest.TestCase):
         (source / "chat_template.jinja").write_text("{% for %}")
         result = call("ml_convert", "tokenizer", source / "tokenizer.json", FOLDER / "broken.mlt")
         if result.code == 0:
+            for warned in (result, call("ml_convert", "check", FOLDER / "broken.mlt")):
+                self.assertEqual(warned.code, 0, warned)
+                self.assertIn("warning", warned.err)
+                self.assertIn("broken.mlt: the chat template", warned.err)
             self.refused(4, "ml_eval", "template", FOLDER / "broken.mlt", says="template")
             self.refused(4, "ml_run", self.models["chat.mlb"], "-z", FOLDER / "broken.mlt", "-p", "x", says="none")
 

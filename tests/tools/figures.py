@@ -2,6 +2,7 @@
 import json
 import math
 import os
+import resource
 import struct
 import unittest
 
@@ -145,6 +146,21 @@ class Drift(unittest.TestCase):
             self.assertEqual(made, self.drift(self.q8, "--cache", cache))
             self.assertEqual(cache.stat().st_size, size)
 
+    def test_places_of_errors(self):
+        chat, other, missing = models()["chat.mlb"], FOLDER / "other.mlb", FOLDER / "missing" / "rows"
+        result = call("ml_convert", "hf", DATA / "models" / "llama_odd", other)
+        self.assertEqual(result.code, 0, result)
+        drift = ["ml_eval", "drift", chat, self.text, "--ctx", "64", "--ref"]
+        limit = {"preexec_fn": lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096))}
+        for arguments, options, code, begins in (
+                ([chat, "--cache", missing], {}, 2, missing), ([chat, "--cache", FOLDER], {}, 2, FOLDER),
+                ([chat, "--cache", FOLDER / "full"], limit, 1, FOLDER / "full"),
+                ([other, "-z", models()["tok.mlt"]], {}, 2, other)):
+            result = call(*drift, *arguments, **options)
+            self.assertEqual(result.code, code, result)
+            self.assertTrue(result.err.startswith(f"ml_eval: {begins}"), result)
+        self.assertEqual([*FOLDER.glob("full*")], [])
+
     def test_quality(self):
         out = FOLDER / "quality"
         chat = models()["chat.mlb"]
@@ -203,6 +219,7 @@ class Bench(unittest.TestCase):
         a.write_text(json.dumps([row]))
         b.write_text(json.dumps([dict(row, tokens_per_s=150, sd=6), dict(row, n=17)]))
         self.assertIn(b"1.500 +- 0.075", call("ml_bench", "--compare", a, b).out)
+        self.assertEqual(call("ml_bench", "--compare", a, b, "--json").code, 2)
         for text in ("", "{}", "[1]", '[{"isa": 1}]', json.dumps([dict(row, n="16")]), json.dumps([dict(row, n=18)]),
                      *(json.dumps([dict(row, **{key: value})]) for key, value in (
                          ("threads", 1e300), ("threads", 1.5), ("n", -1), ("n", 2**64), ("tokens_per_s", 0),

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <system_error>
 
+#include "tools/handles.h"
 #include "tools/interrupt.h"
 #include "tools/options.h"
 #include "tools/output.h"
@@ -71,12 +72,15 @@ void AddTypes(CLI::App& app, ConvertArgs* args) {
          "--mix", args->mix,
          "As q4+10%q6a: q4, and q6a for the matrices that need it most, until a tenth of the "
          "bytes is spent that q6a for all would take")
-      ->type_name("MIX");
+      ->type_name("MIX")
+      ->excludes("--wtype");
   app.add_option("--target-size", args->target_size,
                  "With --mix q4+q6a: promote until the file has this size, as 300MiB")
-      ->type_name("SIZE");
+      ->type_name("SIZE")
+      ->needs("--mix");
   AddChoice(app, "--mix-score", &args->mix_score, {"divergence", "class"}, {},
-            "What a mix goes by (default: divergence, unless that would take hours)");
+            "What a mix goes by (default: divergence, unless that would take hours)")
+      ->needs("--mix");
   CLI::Option* self = app.add_flag(
       "--self-calib", args->self_calib,
       "Choose 4-bit weights by what they do to the output, on text that the model writes itself");
@@ -109,6 +113,18 @@ int PrintNote(void*, const char* what, const char* format, uint64_t, uint64_t by
   return 0;
 }
 
+// A template that does not parse is no fault of the conversion, but of no use to a chat.
+void WarnOfTemplate(const std::string& path) {
+  TokenizerPtr tokenizer;
+  TemplatePtr chat_template;
+  if (Create(&tokenizer, krafla_tokenizer_open_path, path.data(), path.size()) != KRAFLA_OK) return;
+  if (Create(&chat_template, krafla_template_from_tokenizer, tokenizer.get()) ==
+      KRAFLA_E_TEMPLATE) {
+    PrintError(fmt::format("warning: {}: the chat template cannot be used: {}", path,
+                           krafla_error_message()));
+  }
+}
+
 // "300MiB", "1.5GB", "12345"; 0: not a size.
 uint64_t ParseSize(const std::string& text) {
   constexpr std::pair<std::string_view, double> kUnits[] = {
@@ -127,28 +143,43 @@ uint64_t ParseSize(const std::string& text) {
   return 0;
 }
 
-ExitCode PrintSizes(krafla_convert_options* options, const std::string& input) {
+ExitCode FailConversion(const ConvertArgs& args, int32_t code, uint64_t done) {
+  const std::string_view message = krafla_error_message();
+  if (!args.calib.empty() && message.starts_with(args.calib + ":")) {
+    return FailAs(kExitArguments, args.calib);
+  }
+  if (code == KRAFLA_E_ARGUMENT) return Fail(kExitArguments, "{}", message);  // of an option
+  // The system refused the output, which the message then names first, or bytes of it: no fault of
+  // a model.
+  const bool names_output = !args.output.empty() && message.starts_with(args.output);
+  if (code == KRAFLA_E_IO && (names_output || done > 0)) {
+    return FailAs(kExitOther, names_output ? args.output : args.input);
+  }
+  return FailWith(code, args.input);
+}
+
+ExitCode PrintSizes(krafla_convert_options* options, const ConvertArgs& args) {
   std::string text = fmt::format("{:<10} {:<5} {:>7} {:>16}\n", "", "type", "tensors", "bytes");
   options->dry_run = 1;
   options->sizes = PrintSize;
   options->user = &text;
-  if (const int32_t code = krafla_convert(options); code != KRAFLA_OK) return FailWith(code, input);
+  if (const int32_t code = krafla_convert(options); code != KRAFLA_OK) {
+    return FailConversion(args, code, 0);
+  }
   return WriteStdout(text);
 }
 
 ExitCode Convert(const ConvertArgs& args, int32_t kind) {
-  namespace fs = std::filesystem;
-  std::error_code error;
-  const fs::path output = PathOf(args.output);
-  const fs::path folder = output.parent_path();
-  if (!folder.empty() && !fs::is_directory(folder, error)) {
-    return Fail(kExitArguments, "{}: there is no folder {}", args.output, TextOf(folder));
-  }
-  if (fs::exists(output, error) && !fs::is_regular_file(output, error)) {
-    return Fail(kExitArguments, "{}: exists and is not a regular file", args.output);
-  }
+  if (ExitCode e = CheckOutput(args.output)) return e;
   krafla_convert_options options = KRAFLA_CONVERT_OPTIONS_INIT;
   Progress progress("B");
+  const bool calibrates = args.self_calib || !args.calib.empty();
+  if (args.calib_sequences != 0 && !calibrates) {
+    return Fail(kExitArguments, "--calib-sequences: needs --self-calib or --calib");
+  }
+  if (args.seed && !args.self_calib && args.mix.empty()) {
+    return Fail(kExitArguments, "--seed: needs --self-calib or --mix");
+  }
   options.kind = kind;
   options.input = args.input.c_str();
   options.output = args.output.c_str();
@@ -171,7 +202,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   options.has_calib_seed = args.seed ? 1 : 0;
   options.calib_seed = args.seed.value_or(0);
   options.calib = args.calib.empty() ? nullptr : args.calib.c_str();
-  if (args.dry_run) return PrintSizes(&options, args.input);
+  if (args.dry_run) return PrintSizes(&options, args);
   options.progress = Progress::ResumedCallback;
   options.user = &progress;
   options.resume = 1;
@@ -180,6 +211,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   progress.Clear();
   if (code == KRAFLA_OK) {
     WriteStderr(fmt::format("{}: {}\n", args.output, progress.Summary()));
+    WarnOfTemplate(args.output);
     return kExitOk;
   }
   const std::string partial = args.output + ".partial";
@@ -187,14 +219,7 @@ ExitCode Convert(const ConvertArgs& args, int32_t kind) {
   if (code == KRAFLA_E_CALLBACK && std::filesystem::exists(PathOf(partial), ignored)) {
     WriteStderr(fmt::format("{} is kept: the same command goes on from there\n", partial));
   }
-  // The system refused the output, which the message then names first, or bytes of it: no fault of
-  // a model.
-  const std::string_view message = krafla_error_message();
-  const bool names_output = !args.output.empty() && message.starts_with(args.output);
-  if (code == KRAFLA_E_IO && (names_output || progress.done() > 0)) {
-    return FailAs(kExitOther, names_output ? args.output : args.input);
-  }
-  return FailWith(code, args.input);
+  return FailConversion(args, code, progress.done());
 }
 
 ExitCode Check(const std::string& path) {
@@ -202,6 +227,7 @@ ExitCode Check(const std::string& path) {
   const int32_t code = krafla_check_file(path.data(), path.size(), Progress::Callback, &progress);
   progress.Clear();
   if (code != KRAFLA_OK) return FailWith(code, path);
+  WarnOfTemplate(path);
   return WriteStdout(fmt::format("{}: ok\n", path));
 }
 
