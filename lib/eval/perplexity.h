@@ -23,8 +23,8 @@ struct Perplexity {
 // -log softmax(logits)[target] in nats, in double.
 double NegativeLogLikelihood(std::span<const float> logits, int32_t target);
 
-// Chunks of options.context tokens; positions context/2 .. context-2 of each are scored. progress: in
-// tokens.
+// Chunks of options.context tokens; positions context/2 .. context-2 of each are scored. progress:
+// in tokens.
 StatusOr<Perplexity> MeasurePerplexity(const std::shared_ptr<const Model>& model,
                                        const Tokenizer& tokenizer, std::string_view text,
                                        const SessionOptions& options, LoadProgress progress,

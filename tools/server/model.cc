@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kDefaultContext = 4096;
 constexpr std::chrono::milliseconds kLook{25};  // how often who waits looks after its client
-constexpr size_t kBytesOfToken = 32;  // far more than those of most texts
+constexpr size_t kBytesOfToken = 32;            // far more than those of most texts
 
 Model Open(const ModelSettings& settings, Runtime* runtime) {
   krafla_model_options options = KRAFLA_MODEL_OPTIONS_INIT;

@@ -199,7 +199,7 @@ class Residency final : private BlockListener {
   std::vector<Piece> pieces_;
   std::vector<Layer> layers_;
   std::vector<const std::byte*> layer_data_;  // [layers] of whole layers
-  Status refusal_;  // of memory for the slots that were wanted last
+  Status refusal_;                            // of memory for the slots that were wanted last
   std::vector<int32_t> free_;
   size_t slots_ = 0;  // of active pieces
   uint64_t active_bytes_ = 0;
