@@ -101,7 +101,7 @@ RuntimeHandle CountedRuntime() {
 int FailEach(
     const std::function<int32_t()>& attempt, const std::function<void()>& check,
     const std::function<void()>& discard = [] {}) {
-  constexpr int kMostGrown = 40;
+  constexpr int kMostGrown = 20;
   int grown = 0;
   for (int n = 0;; ++n) {
     const int64_t before = live.load();

@@ -43,6 +43,7 @@ Status PoolReader::Start() {
     const StatusOr<size_t> got = file_.ReadSome(0, sector, sizeof(sector));
     if (!got.ok()) return UnsupportedError("past the page cache: {}", Message(got.status()));
   }
+  threads_.reserve(kThreads);  // a thread that runs must have its place
   while (threads_.size() < kThreads) {
     StatusOr<NativeThread> thread = NativeThread::Start(
         kReaderStackBytes, "krafla-read",
