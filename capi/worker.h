@@ -1,6 +1,5 @@
 // A session's work on a thread of the library's own: what happens goes into a queue that the host
-// polls, so that
-// of the host's functions a foreign thread calls a sampler's custom stage alone.
+// polls, so that of the host's functions this thread calls a sampler's custom stage alone.
 #ifndef KRAFLA_CAPI_WORKER_H_
 #define KRAFLA_CAPI_WORKER_H_
 

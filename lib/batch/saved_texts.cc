@@ -27,9 +27,9 @@ std::string TextOf(const fs::path& path) {
   return {text.begin(), text.end()};
 }
 
-// Of a file that this scheduler can go on with; its checksum is compared when it is loaded.
 using Ids = std::vector<int32_t>;
 
+// Of a file that this scheduler can go on with; its checksum is compared when it is loaded.
 StatusOr<Ids> ReadIds(const std::string& path, const Session& root) {
   KRAFLA_ASSIGN_OR_RETURN(const std::unique_ptr<FileSource> source, OpenForReading(path));
   SavedReader reader(*source);

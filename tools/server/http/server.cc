@@ -27,12 +27,8 @@ void HttpServer::Run(const std::function<bool()>& stop) {
     bool exhausted = false;
     try {
       Socket socket = listener_.Accept(kLookMs, &exhausted);
-      if (!socket.valid()) {
-      } else if (connections_.load() >= max_connections_) {
-        Refuse(std::move(socket));
-      } else {
-        Start(std::move(socket));
-      }
+      const bool full = connections_.load() >= max_connections_;
+      if (socket.valid()) full ? Refuse(std::move(socket)) : Start(std::move(socket));
     } catch (const std::bad_alloc&) {
       exhausted = true;
     }
