@@ -41,6 +41,13 @@ install_packages() {
   return 1
 }
 
+# isas_of PROCESSOR: the sets that kernels/isas.table has for it, from the slowest to the fastest, without scalar.
+isas_of() {
+  grep -v '^#' kernels/isas.table | while IFS='|' read -r name processors _; do
+    case " $processors " in *" $1 "*) echo "${name%% *}" ;; esac
+  done
+}
+
 build_packages="g++ meson ninja-build ccache pkg-config libabsl-dev libfmt-dev libsimdjson-dev
   libpcre2-dev libutf8proc-dev liburing-dev nlohmann-json3-dev libcli11-dev"
 example_packages="libsdl2-dev"

@@ -30,10 +30,8 @@
 #include <dlfcn.h>
 #endif
 
-/* From the fastest to the slowest. */
-static const char *const krafla_load_order[] = {
-    "avx512vnni", "avxvnni",   "avx2",         "sse41", "sse2",
-    "sve",        "neon_i8mm", "neon_dotprod", "neon",  "scalar"};
+/* From the fastest to the slowest of each family of processors. */
+static const char *const krafla_load_order[] = {KRAFLA_LOAD_ORDER};
 
 #if defined(_WIN32)
 #define KRAFLA_LOADER_NAME "krafla-%s.dll"

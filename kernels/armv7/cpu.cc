@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "neon"; }
 
-const char* missing_feature() { return first_missing(read_arm_state(), kArmv7Features); }
+const char* missing_feature() { return first_missing(read_arm_state(), armv7::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

@@ -5,14 +5,14 @@
 
 #include "kernels/arm/cpu.h"
 
-namespace krafla {
+namespace krafla::armv7 {
 namespace {
 
-constexpr ArmFeature kArmv7Features[] = {
+constexpr ArmFeature kFeatures[] = {
     {"neon", &ArmState::hwcap, 12},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::armv7
 
 #endif  // KRAFLA_KERNELS_ARMV7_CPU_H_

@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "avx2"; }
 
-const char* missing_feature() { return first_missing(read_x86_state(), kAvx2Features); }
+const char* missing_feature() { return first_missing(read_x86_state(), avx2::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

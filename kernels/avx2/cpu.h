@@ -5,16 +5,16 @@
 
 #include "kernels/x86/cpu.h"
 
-namespace krafla {
+namespace krafla::avx2 {
 namespace {
 
-constexpr X86Feature kAvx2Features[] = {
+constexpr X86Feature kFeatures[] = {
     {"avx", &X86State::leaf1_ecx, 28, kSavesYmm},
     {"f16c", &X86State::leaf1_ecx, 29, kSavesYmm},
     {"avx2", &X86State::leaf7_ebx, 5, kSavesYmm},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::avx2
 
 #endif  // KRAFLA_KERNELS_AVX2_CPU_H_

@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "avx512vnni"; }
 
-const char* missing_feature() { return first_missing(read_x86_state(), kAvx512vnniFeatures); }
+const char* missing_feature() { return first_missing(read_x86_state(), avx512vnni::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

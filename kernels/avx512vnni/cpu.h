@@ -5,10 +5,10 @@
 
 #include "kernels/x86/cpu.h"
 
-namespace krafla {
+namespace krafla::avx512vnni {
 namespace {
 
-constexpr X86Feature kAvx512vnniFeatures[] = {
+constexpr X86Feature kFeatures[] = {
     {"avx", &X86State::leaf1_ecx, 28, kSavesYmm},
     {"f16c", &X86State::leaf1_ecx, 29, kSavesYmm},
     {"avx2", &X86State::leaf7_ebx, 5, kSavesYmm},
@@ -20,6 +20,6 @@ constexpr X86Feature kAvx512vnniFeatures[] = {
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::avx512vnni
 
 #endif  // KRAFLA_KERNELS_AVX512VNNI_CPU_H_

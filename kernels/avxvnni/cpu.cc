@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "avxvnni"; }
 
-const char* missing_feature() { return first_missing(read_x86_state(), kAvxvnniFeatures); }
+const char* missing_feature() { return first_missing(read_x86_state(), avxvnni::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

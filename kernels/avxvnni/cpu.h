@@ -5,10 +5,10 @@
 
 #include "kernels/x86/cpu.h"
 
-namespace krafla {
+namespace krafla::avxvnni {
 namespace {
 
-constexpr X86Feature kAvxvnniFeatures[] = {
+constexpr X86Feature kFeatures[] = {
     {"avx", &X86State::leaf1_ecx, 28, kSavesYmm},
     {"f16c", &X86State::leaf1_ecx, 29, kSavesYmm},
     {"avx2", &X86State::leaf7_ebx, 5, kSavesYmm},
@@ -21,6 +21,6 @@ constexpr X86Feature kAvxvnniFeatures[] = {
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::avxvnni
 
 #endif  // KRAFLA_KERNELS_AVXVNNI_CPU_H_

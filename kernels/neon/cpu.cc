@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "neon"; }
 
-const char* missing_feature() { return first_missing(read_arm_state(), kNeonFeatures); }
+const char* missing_feature() { return first_missing(read_arm_state(), neon::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

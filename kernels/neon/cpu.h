@@ -5,14 +5,14 @@
 
 #include "kernels/arm/cpu.h"
 
-namespace krafla {
+namespace krafla::neon {
 namespace {
 
-constexpr ArmFeature kNeonFeatures[] = {
+constexpr ArmFeature kFeatures[] = {
     {"asimd", &ArmState::hwcap, 1},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::neon
 
 #endif  // KRAFLA_KERNELS_NEON_CPU_H_

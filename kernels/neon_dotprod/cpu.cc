@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "neon_dotprod"; }
 
-const char* missing_feature() { return first_missing(read_arm_state(), kNeonDotprodFeatures); }
+const char* missing_feature() { return first_missing(read_arm_state(), neon_dotprod::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

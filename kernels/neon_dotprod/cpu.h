@@ -5,15 +5,15 @@
 
 #include "kernels/arm/cpu.h"
 
-namespace krafla {
+namespace krafla::neon_dotprod {
 namespace {
 
-constexpr ArmFeature kNeonDotprodFeatures[] = {
+constexpr ArmFeature kFeatures[] = {
     {"asimd", &ArmState::hwcap, 1},
     {"asimddp", &ArmState::hwcap, 20},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::neon_dotprod
 
 #endif  // KRAFLA_KERNELS_NEON_DOTPROD_CPU_H_

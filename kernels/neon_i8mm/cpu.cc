@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "neon_i8mm"; }
 
-const char* missing_feature() { return first_missing(read_arm_state(), kNeonI8mmFeatures); }
+const char* missing_feature() { return first_missing(read_arm_state(), neon_i8mm::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

@@ -6,16 +6,16 @@
 
 #include "kernels/arm/cpu.h"
 
-namespace krafla {
+namespace krafla::neon_i8mm {
 namespace {
 
-constexpr ArmFeature kNeonI8mmFeatures[] = {
+constexpr ArmFeature kFeatures[] = {
     {"asimd", &ArmState::hwcap, 1},
     {"asimddp", &ArmState::hwcap, 20},
     {"i8mm", &ArmState::hwcap2, 13},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::neon_i8mm
 
 #endif  // KRAFLA_KERNELS_NEON_I8MM_CPU_H_

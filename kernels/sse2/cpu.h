@@ -5,14 +5,14 @@
 
 #include "kernels/x86/cpu.h"
 
-namespace krafla {
+namespace krafla::sse2 {
 namespace {
 
-constexpr X86Feature kSse2Features[] = {
+constexpr X86Feature kFeatures[] = {
     {"sse2", &X86State::leaf1_edx, 26, 0},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::sse2
 
 #endif  // KRAFLA_KERNELS_SSE2_CPU_H_

@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "sse41"; }
 
-const char* missing_feature() { return first_missing(read_x86_state(), kSse41Features); }
+const char* missing_feature() { return first_missing(read_x86_state(), sse41::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

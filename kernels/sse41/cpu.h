@@ -5,15 +5,15 @@
 
 #include "kernels/x86/cpu.h"
 
-namespace krafla {
+namespace krafla::sse41 {
 namespace {
 
-constexpr X86Feature kSse41Features[] = {
+constexpr X86Feature kFeatures[] = {
     {"ssse3", &X86State::leaf1_ecx, 9, 0},
     {"sse4.1", &X86State::leaf1_ecx, 19, 0},
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::sse41
 
 #endif  // KRAFLA_KERNELS_SSE41_CPU_H_

@@ -8,6 +8,6 @@ namespace krafla::KRAFLA_KERNELS {
 
 const char* isa_name() { return "sve"; }
 
-const char* missing_feature() { return first_missing(read_arm_state(), kSveFeatures); }
+const char* missing_feature() { return first_missing(read_arm_state(), sve::kFeatures); }
 
 }  // namespace krafla::KRAFLA_KERNELS

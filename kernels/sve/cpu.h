@@ -6,10 +6,10 @@
 
 #include "kernels/arm/cpu.h"
 
-namespace krafla {
+namespace krafla::sve {
 namespace {
 
-constexpr ArmFeature kSveFeatures[] = {
+constexpr ArmFeature kFeatures[] = {
     {"asimd", &ArmState::hwcap, 1},
     {"asimddp", &ArmState::hwcap, 20},
     {"i8mm", &ArmState::hwcap2, 13},
@@ -17,6 +17,6 @@ constexpr ArmFeature kSveFeatures[] = {
 };
 
 }  // namespace
-}  // namespace krafla
+}  // namespace krafla::sve
 
 #endif  // KRAFLA_KERNELS_SVE_CPU_H_

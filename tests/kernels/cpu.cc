@@ -5,20 +5,13 @@
 #include <cstring>
 #include <string>
 
+#include "kernels/isas.h"
 #include "kernels/neon/cpu.h"
 #include "kernels/neon_dotprod/cpu.h"
 #include "kernels/neon_i8mm/cpu.h"
 #include "kernels/sve/cpu.h"
 #include "tests/kernels/guarded.h"
 #include "tests/support/catch.h"
-#if defined(__x86_64__) || defined(__i386__)
-#include "kernels/avx2/cpu.h"
-#include "kernels/avx512vnni/cpu.h"
-#include "kernels/avxvnni/cpu.h"
-#include "kernels/sse2/cpu.h"
-#include "kernels/sse41/cpu.h"
-#endif
-
 namespace krafla {
 namespace {
 
@@ -34,19 +27,19 @@ TEST_CASE("each ARM build needs what the system tells of") {
     return std::string(name == nullptr ? "nothing" : name);
   };
   ArmState state;
-  REQUIRE(missing(state, kArmv7Features) == "neon");
-  REQUIRE(missing(state, kNeonFeatures) == "asimd");
+  REQUIRE(missing(state, armv7::kFeatures) == "neon");
+  REQUIRE(missing(state, neon::kFeatures) == "asimd");
   state.hwcap = 1u << 1;
-  REQUIRE(missing(state, kNeonFeatures) == "nothing");
-  REQUIRE(missing(state, kNeonDotprodFeatures) == "asimddp");
+  REQUIRE(missing(state, neon::kFeatures) == "nothing");
+  REQUIRE(missing(state, neon_dotprod::kFeatures) == "asimddp");
   state.hwcap |= 1u << 20;
-  REQUIRE(missing(state, kNeonDotprodFeatures) == "nothing");
-  REQUIRE(missing(state, kNeonI8mmFeatures) == "i8mm");
+  REQUIRE(missing(state, neon_dotprod::kFeatures) == "nothing");
+  REQUIRE(missing(state, neon_i8mm::kFeatures) == "i8mm");
   state.hwcap2 = 1u << 13;
-  REQUIRE(missing(state, kNeonI8mmFeatures) == "nothing");
-  REQUIRE(missing(state, kSveFeatures) == "sve");
+  REQUIRE(missing(state, neon_i8mm::kFeatures) == "nothing");
+  REQUIRE(missing(state, sve::kFeatures) == "sve");
   state.hwcap |= 1u << 22;
-  REQUIRE(missing(state, kSveFeatures) == "nothing");
+  REQUIRE(missing(state, sve::kFeatures) == "nothing");
 }
 
 #if defined(__x86_64__) || defined(__i386__)
@@ -83,24 +76,22 @@ void check_features(const X86Feature (&features)[N]) {
 }
 
 TEST_CASE("each x86 build needs the processor and the system") {
-  check_features(kSse2Features);
-  check_features(kSse41Features);
-  check_features(kAvx2Features);
-  check_features(kAvxvnniFeatures);
-  check_features(kAvx512vnniFeatures);
+#define KRAFLA_CHECK(isa, folder) check_features(folder::kFeatures);
+  KRAFLA_ISAS(KRAFLA_CHECK)
+#undef KRAFLA_CHECK
 }
 
 TEST_CASE("AVX under a system that does not save its registers") {
   X86State state = whole_machine();
   for (const uint64_t saved : {0x0, 0x1, 0x3, 0x5}) {
     state.xcr0 = saved;
-    REQUIRE(std::string(first_missing(state, kAvx2Features)) == "avx");
-    REQUIRE(first_missing(state, kSse41Features) == nullptr);
+    REQUIRE(std::string(first_missing(state, avx2::kFeatures)) == "avx");
+    REQUIRE(first_missing(state, sse41::kFeatures) == nullptr);
   }
   for (const uint64_t saved : {0x7, 0x27, 0x67, 0xa7, 0xc7}) {
     state.xcr0 = saved;
-    REQUIRE(first_missing(state, kAvx2Features) == nullptr);
-    REQUIRE(std::string(first_missing(state, kAvx512vnniFeatures)) == "avx512f");
+    REQUIRE(first_missing(state, avx2::kFeatures) == nullptr);
+    REQUIRE(std::string(first_missing(state, avx512vnni::kFeatures)) == "avx512f");
   }
 }
 #endif

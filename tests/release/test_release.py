@@ -43,8 +43,8 @@ PLATFORMS = {
     "linux-aarch64": ("qemu-aarch64", "aarch64-linux-gnu-gcc", "/usr/aarch64-linux-gnu", AARCH64),
     "linux-armv7": ("qemu-arm", "arm-linux-gnueabihf-gcc", "/usr/arm-linux-gnueabihf", ARMV7),
 }
-ORDER = re.findall(r'"(\w+)"', re.search(
-    r"krafla_load_order\[\] = \{(.*?)\}", (ROOT / "include/krafla/krafla_loader.h").read_text(), re.S)[1])
+ORDER = list(dict.fromkeys(line.split("|")[0].strip() for line in reversed(
+    (ROOT / "kernels/isas.table").read_text(encoding="utf-8").splitlines()) if not line.startswith("#")))
 EMPTY = {"PATH": "/usr/bin:/bin"}
 
 

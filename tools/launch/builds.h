@@ -9,20 +9,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#if defined(__x86_64__) || defined(__i386__)
-#include "kernels/avx2/cpu.h"
-#include "kernels/avx512vnni/cpu.h"
-#include "kernels/avxvnni/cpu.h"
-#include "kernels/sse2/cpu.h"
-#include "kernels/sse41/cpu.h"
-#elif defined(__aarch64__)
-#include "kernels/neon/cpu.h"
-#include "kernels/neon_dotprod/cpu.h"
-#include "kernels/neon_i8mm/cpu.h"
-#include "kernels/sve/cpu.h"
-#else
-#include "kernels/armv7/cpu.h"
-#endif
+#include "kernels/isas.h"
 
 namespace krafla::launch {
 namespace {
@@ -50,21 +37,10 @@ constexpr Needs NeedsOf(const char* isa, const Feature (&features)[N]) {
 
 // The builds of this family of processors.
 constexpr Needs kNeeds[] = {
-#if defined(__x86_64__) || defined(__i386__)
-    NeedsOf("avx512vnni", kAvx512vnniFeatures),
-    NeedsOf("avxvnni", kAvxvnniFeatures),
-    NeedsOf("avx2", kAvx2Features),
-    NeedsOf("sse41", kSse41Features),
-    NeedsOf("sse2", kSse2Features),
-#elif defined(__aarch64__)
-    NeedsOf("sve", kSveFeatures),
-    NeedsOf("neon_i8mm", kNeonI8mmFeatures),
-    NeedsOf("neon_dotprod", kNeonDotprodFeatures),
-    NeedsOf("neon", kNeonFeatures),
-#else
-    NeedsOf("neon", kArmv7Features),
-#endif
-    {"scalar", nullptr, 0},
+#define KRAFLA_NEEDS_OF(isa, folder) NeedsOf(#isa, folder::kFeatures),
+    KRAFLA_ISAS(KRAFLA_NEEDS_OF)
+#undef KRAFLA_NEEDS_OF
+        {"scalar", nullptr, 0},
 };
 
 struct Build {
