@@ -77,7 +77,7 @@ const Reference& ReferenceOf(const Kind& kind, uint32_t seed) {
   return reference;
 }
 
-TEST_CASE("threads and batches") {
+TEST_CASE("threads and batches", "[long]") {
   for (const Kind& kind : kKinds) {
     const auto& [ids, wanted] = ReferenceOf(kind, 1);
     for (const int32_t threads : {1, 2, 3}) {

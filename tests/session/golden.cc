@@ -111,7 +111,7 @@ TEST_CASE("quantised caches beyond windows stay near the reference") {
   }
 }
 
-TEST_CASE("so do those of every form in which checkpoints are published") {
+TEST_CASE("so do those of every form in which checkpoints are published", "[long]") {
   size_t compared = 0;
   for (const auto& entry : std::filesystem::directory_iterator(DataPath("variants"))) {
     const std::string name = "variants/" + entry.path().filename().string();

@@ -115,7 +115,7 @@ class History {
   std::unique_ptr<Session> session_;
 };
 
-TEST_CASE("every model as f32, q8 and q4: any history gives the bits of a cold run") {
+TEST_CASE("every model as f32, q8 and q4: any history gives the bits of a cold run", "[long]") {
   uint32_t seed = 0;
   for (const std::string& name : AllModels()) {
     for (const Format format : {Format::kF32, Format::kQ8, Format::kQ4}) {

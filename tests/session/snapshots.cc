@@ -177,7 +177,7 @@ TEST_CASE("a failed append leaves no snapshot of its own") {
   CHECK(SameBits(chat.session->logits(), chat.Cold(text)));
 }
 
-TEST_CASE("snapshots stay under their budget over many turns") {
+TEST_CASE("snapshots stay under their budget over many turns", "[long]") {
   constexpr int64_t kBudget = 400'000;
   Chat chat(kBudget, 1);
   const Memory& memory = chat.model->runtime()->memory();

@@ -54,7 +54,7 @@ TEST_CASE("a trained mixture equals the reference within its rounding") {
   }
 }
 
-TEST_CASE("so does the perplexity of its text") {
+TEST_CASE("so does the perplexity of its text", "[long]") {
   simdjson::dom::parser parser;
   const std::string json = ReadWholeFile(DataPath(kFolder) + "/expected.json");
   const double want = double(parser.parse(json)["ppl"]);
