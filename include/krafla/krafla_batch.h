@@ -112,6 +112,7 @@ KRAFLA_API int32_t krafla_scheduler_add(krafla_request **out, krafla_scheduler *
                                         const krafla_generate_options *generate,
                                         const krafla_request_options *options);
 /* Without a thread of its own: works as krafla_session_step does; KRAFLA_OK: nothing is left to do.
+ * What a request cannot have (memory, an expert that cannot be read) is in its last event alone.
  * One thread at a time. since 1 */
 KRAFLA_API int32_t krafla_scheduler_step(krafla_scheduler *scheduler, int64_t max_us);
 

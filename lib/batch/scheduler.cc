@@ -139,16 +139,13 @@ StatusOr<bool> Scheduler::Step(int64_t max_us) {
       }
     }
     auto done = job_.Run(pause);
-    if (!done.ok()) {  // no callback of a job fails: it is memory or the disk, and theirs alike
-      job_.Drop();
-      in_pass_ = false;
-      for (const RequestPtr& request : running_) End(*request, done.status());
-      RemoveEnded();
-      Publish();
-      return done;
+    if (!done.ok()) {
+      FailPass(done.status());
+    } else if (*done) {
+      FinishPass();
+    } else {
+      return false;
     }
-    if (!*done) return false;
-    FinishPass();
     Publish();
     if (idle()) return true;
     if (pause.each_item || (pause.deadline && Driver::Clock::now() >= *pause.deadline)) {
@@ -241,27 +238,26 @@ Status Scheduler::AddRows(Request& request, std::span<const int32_t> ids, bool g
 
 // True where tokens were chosen and their rows have a place.
 bool Scheduler::PlanReply(Request& request, int64_t most) {
-  const StatusOr<std::span<const int32_t>> ids =
-      Shielded([&] { return request.task->Next(*request.session, static_cast<size_t>(most)); });
-  if (!ids.ok()) {
-    End(request, ids.status());
-    return false;
-  }
-  if (ids->empty()) {
-    End(request, OkStatus());
-    return false;
+  if (request.chosen.empty()) {
+    const StatusOr<std::span<const int32_t>> ids =
+        Shielded([&] { return request.task->Next(*request.session, static_cast<size_t>(most)); });
+    if (!ids.ok() || ids->empty()) {
+      End(request, ids.status());
+      return false;
+    }
+    request.chosen = *ids;
   }
   if (request.session->length() >= request.session->context()) {
     End(request, ContextError("context: {} tokens in use, want fewer", request.session->length()));
     return false;
   }
   request.replies = true;
-  const Status added = AddRows(request, *ids, false);
+  const Status added = AddRows(request, request.chosen, false);
   if (!added.ok()) {
     End(request, added);
     return false;
   }
-  request.reading = static_cast<int64_t>(ids->size());
+  request.reading = static_cast<int64_t>(request.chosen.size());
   return true;
 }
 
@@ -293,20 +289,22 @@ void Scheduler::PlanPass() {
   job_.Reserve(running_.size());
   int64_t room = options_.session.batch;
   bool any = false;
-  std::vector<Request*> prompts;
+  std::vector<Request*> replies, prompts;
+  replies.reserve(running_.size());
   prompts.reserve(running_.size());
+  const auto only = std::find_if(running_.begin(), running_.end(),
+                                 [](const RequestPtr& request) { return request->alone; });
   for (const RequestPtr& request : running_) {
     request->reading = 0;
-    if (request->session->length() < static_cast<int64_t>(request->ids.size())) {
-      prompts.push_back(request.get());
-    }
+    if (only != running_.end() && request != *only) continue;
+    const bool reads = request->session->length() < static_cast<int64_t>(request->ids.size());
+    (reads ? prompts : replies).push_back(request.get());
   }
   // A row for each reply; of what is left at most half for one that has more to read.
-  int64_t replies = static_cast<int64_t>(running_.size() - prompts.size());
-  for (const RequestPtr& request : running_) {
-    if (request->session->length() < static_cast<int64_t>(request->ids.size())) continue;
-    --replies;
-    if (!PlanReply(*request, 1 + (room - replies - 1) / 2)) continue;
+  auto others = static_cast<int64_t>(replies.size());
+  for (Request* request : replies) {
+    --others;
+    if (!PlanReply(*request, 1 + (room - others - 1) / 2)) continue;
     any = true;
     room -= request->reading;
   }
@@ -331,10 +329,25 @@ void Scheduler::FinishPass() {
   RemoveEnded();
 }
 
+// No callback of a job fails: it is memory or the disk, of whichever request. What fails alone
+// ends.
+void Scheduler::FailPass(const Status& status) {
+  job_.Drop();
+  in_pass_ = false;
+  for (const RequestPtr& request : running_) {
+    if (request->reading == 0) continue;
+    if (request->alone) End(*request, status);
+    request->alone = true;
+  }
+  RemoveEnded();
+}
+
 void Scheduler::FinishRows(Request& request) {
+  request.alone = false;
   const auto n = static_cast<int64_t>(request.ids.size());
   if (request.replies) {
     counts_.reply_tokens += request.reading;
+    request.chosen = {};
     const StatusOr<bool> ended = Shielded([&] { return request.task->Took(); });
     if (!ended.ok() || *ended) End(request, ended.status());
     return;

@@ -1,7 +1,8 @@
 // Many requests, one pass: each pass has a row for every reply in progress and fills up with pieces
 // of prompts, so a long prompt holds nobody up. Sessions share scratch and pool of pages; texts of
 // replies that have ended are kept for those that begin alike (prefix_cache.h). Every reply is
-// bit-equal to one that runs alone.
+// bit-equal to one that runs alone. After a pass that failed each of its requests goes once more,
+// alone: what one of them cannot have (memory, an expert that cannot be read) ends that one only.
 //
 // Who comes first, in the queue and with a prompt: the higher priority, then the older request. One
 // that waits rises by one level every kAgePasses passes, so none waits for ever.
@@ -99,7 +100,9 @@ class Scheduler {
     std::shared_ptr<Task> task;
     std::shared_ptr<Session> session;  // null: it waits
     bool replies = false;              // its prompt is read
+    std::span<const int32_t> chosen;   // of the task, until they are read
     int64_t reading = 0;               // rows in this pass
+    bool alone = false;                // its last pass failed
   };
   using RequestPtr = std::unique_ptr<Request>;
 
@@ -115,6 +118,7 @@ class Scheduler {
   bool FreeOne();
   Status AddRows(Request& request, std::span<const int32_t> ids, bool goes_on);
   void FinishPass();
+  void FailPass(const Status& status);
   void FinishRows(Request& request);
   void End(Request& request, const Status& status) noexcept;
   void RemoveEnded();

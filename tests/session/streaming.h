@@ -67,10 +67,11 @@ void CheckCancelOfRead(Session* session, std::span<const int32_t> ids,
                        const std::atomic<bool>& asked);
 
 // Reads at once, on the caller's thread or, where that would be under the caller's lock, on one of
-// its own; the plan says what becomes of the n-th block (from 0). only_urgent: what is read ahead
-// begins when it is wanted, so that what leaves does not depend on time.
+// its own; the plan says what becomes of the n-th block (from 0), which lies at this offset.
+// only_urgent: what is read ahead begins when it is wanted, so that what leaves does not depend on
+// time.
 enum class Fault { kNone, kError, kShort, kNever };
-using FaultPlan = std::function<Fault(uint64_t n)>;
+using FaultPlan = std::function<Fault(uint64_t n, uint64_t offset)>;
 
 ReaderFactory Faulty(FaultPlan plan, bool only_urgent = false);
 

@@ -1,109 +1,10 @@
 // What becomes of a session when experts cannot be read.
-#include <algorithm>
-#include <condition_variable>
-#include <deque>
 #include <fstream>
-#include <mutex>
 #include <thread>
 
 #include "tests/session/streaming.h"
 
 namespace krafla::test {
-namespace {
-
-class FaultyReader final : public BlockReader {
- public:
-  FaultyReader(NativeFile file, uint64_t base, BlockListener& listener, FaultPlan plan,
-               bool only_urgent)
-      : file_(std::move(file)),
-        base_(base),
-        listener_(listener),
-        plan_(std::move(plan)),
-        only_urgent_(only_urgent) {
-    thread_ = std::thread([this] { Work(); });
-  }
-  ~FaultyReader() override {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      stop_ = true;
-    }
-    wake_.notify_all();
-    thread_.join();
-  }
-  ReaderKind kind() const override { return ReaderKind::kPool; }
-  void Read(const BlockRead& block) override {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      blocks_.push_back(block);
-    }
-    wake_.notify_all();
-  }
-  void Hurry(uint64_t tag) override {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      for (BlockRead& block : blocks_) block.urgent |= block.tag == tag;
-    }
-    wake_.notify_all();
-  }
-
- private:
-  Status ReadOne(const BlockRead& block, Fault fault) const {
-    if (fault == Fault::kError) return IoError("Input/output error");
-    // What a failed read leaves behind must never be used.
-    if (fault == Fault::kShort) {
-      std::memset(block.out, 0x5A, static_cast<size_t>(block.bytes / 2));
-      return FileError("ends at {} while open", block.offset + block.bytes / 2);
-    }
-    for (uint64_t at = 0; at < block.bytes;) {
-      KRAFLA_ASSIGN_OR_RETURN(const size_t got,
-                              file_.ReadSome(base_ + block.offset + at, block.out + at,
-                                             static_cast<size_t>(block.bytes - at)));
-      if (got == 0) return FileError("ends at {} while open", block.offset + at);
-      at += got;
-    }
-    return OkStatus();
-  }
-  void Work() {
-    std::unique_lock<std::mutex> lock(mutex_);
-    for (uint64_t n = 0;; ++n) {
-      auto next = blocks_.end();
-      wake_.wait(lock, [&] {
-        next = std::find_if(blocks_.begin(), blocks_.end(),
-                            [this](const BlockRead& b) { return b.urgent || !only_urgent_; });
-        return stop_ || next != blocks_.end();
-      });
-      if (stop_) return;
-      const BlockRead block = *next;
-      blocks_.erase(next);
-      lock.unlock();
-      const Fault fault = plan_(n);
-      if (fault != Fault::kNever) listener_.OnBlock(block.tag, ReadOne(block, fault));
-      lock.lock();
-    }
-  }
-
-  const NativeFile file_;
-  const uint64_t base_;
-  BlockListener& listener_;
-  const FaultPlan plan_;
-  const bool only_urgent_;
-  std::mutex mutex_;
-  std::condition_variable wake_;
-  std::deque<BlockRead> blocks_;
-  bool stop_ = false;
-  std::thread thread_;
-};
-
-}  // namespace
-
-ReaderFactory Faulty(FaultPlan plan, bool only_urgent) {
-  return [plan, only_urgent](const NativeFile& file, uint64_t base,
-                             BlockListener& listener) -> StatusOr<std::unique_ptr<BlockReader>> {
-    KRAFLA_ASSIGN_OR_RETURN(NativeFile own, file.Reopen(/*direct=*/false));
-    return std::make_unique<FaultyReader>(std::move(own), base, listener, plan, only_urgent);
-  };
-}
-
 void CheckCancelOfRead(Session* session, std::span<const int32_t> ids,
                        const std::atomic<bool>& asked) {
   std::thread canceller([&] {
@@ -139,7 +40,8 @@ TEST_CASE("an expert that cannot be read is an error, and the session goes on af
   const Fault fault = GENERATE(Fault::kError, Fault::kShort);
   const uint64_t which = GENERATE(0, 3, 9, 20);
   ResidencyOptions options = Least(file);
-  options.make_reader = Faulty([&](uint64_t n) { return n == which ? fault : Fault::kNone; });
+  options.make_reader =
+      Faulty([&](uint64_t n, uint64_t) { return n == which ? fault : Fault::kNone; });
   const auto model = file.Open(&options, 2);
   const auto session = NewSession(model, {});
   Status status;
@@ -166,7 +68,7 @@ TEST_CASE("a prompt fails as one and can be read again") {
   const auto whole = file.Resident(kIds);
   ResidencyOptions options = Least(file);
   options.make_reader =
-      Faulty([](uint64_t n) { return n % 8 == 5 ? Fault::kError : Fault::kNone; });
+      Faulty([](uint64_t n, uint64_t) { return n % 8 == 5 ? Fault::kError : Fault::kNone; });
   const auto session = NewSession(file.Open(&options, 2), {});
   // Each pass wants every expert of four layers, more than eight reads.
   CHECK(!session->Append(kIds, {}).ok());
@@ -187,7 +89,7 @@ TEST_CASE("a read that never ends can be cancelled, and closing does not wait fo
   const StreamedFile file("qwen3_moe", Format::kQ8);
   ResidencyOptions options = Least(file);
   std::atomic<bool> asked{false};
-  options.make_reader = Faulty([&](uint64_t n) {
+  options.make_reader = Faulty([&](uint64_t n, uint64_t) {
     if (n < 4) return Fault::kNone;
     asked.store(true);
     return Fault::kNever;

@@ -68,7 +68,8 @@ TEST_CASE("the layers that stay are the same for every token, and the next one i
   const ResidencyPlan plan = file.Plan(0);
   const auto layers = static_cast<uint64_t>(plan.experts);
   ResidencyOptions options = WithBudget(plan.dense_bytes + plan.slab_bytes * 2 / 3);
-  options.make_reader = Faulty([](uint64_t) { return Fault::kNone; }, /*only_urgent=*/true);
+  options.make_reader =
+      Faulty([](uint64_t, uint64_t) { return Fault::kNone; }, /*only_urgent=*/true);
   const auto model = file.Open(&options, 1);
   const auto session = NewSession(model, {});
   const auto ids = Ids(20, 5, 512);
@@ -137,7 +138,7 @@ TEST_CASE("a layer that cannot be read is named, and the session goes on") {
   ResidencyOptions options = WithBudget(file.Plan(0).least);
   options.make_reader =
       // In a row: a read ahead that fails is made again without a word when the layer is wanted.
-      Faulty([](uint64_t n) { return n % 29 >= 23 ? Fault::kShort : Fault::kNone; });
+      Faulty([](uint64_t n, uint64_t) { return n % 29 >= 23 ? Fault::kShort : Fault::kNone; });
   const auto session = NewSession(file.Open(&options, 2), {});
   size_t failures = 0;
   for (const int32_t id : ids) {
@@ -159,7 +160,7 @@ TEST_CASE("a layer whose read never ends can be cancelled") {
   const StreamedFile file("gemma3", Format::kQ8);
   ResidencyOptions options = WithBudget(file.Plan(0).least);
   std::atomic<bool> asked{false};
-  options.make_reader = Faulty([&](uint64_t n) {
+  options.make_reader = Faulty([&](uint64_t n, uint64_t) {
     if (n < 1) return Fault::kNone;
     asked.store(true);
     return Fault::kNever;
