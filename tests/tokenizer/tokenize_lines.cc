@@ -8,7 +8,6 @@
 #include <simdjson.h>
 
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <fstream>
 #include <iostream>
@@ -18,6 +17,7 @@
 #include "lib/convert/tokenizer_json.h"
 #include "lib/tokenizer/table.h"
 #include "lib/tokenizer/tokenizer.h"
+#include "tests/tokenizer/opened.h"
 
 namespace krafla {
 namespace {
@@ -106,10 +106,9 @@ int Run(int argc, char** argv) {
     fmt::print(stderr, "{}\n", Message(table.status()));
     return 1;
   }
-  char* memory = static_cast<char*>(std::aligned_alloc(64, table->size()));
-  std::memcpy(memory, table->data(), table->size());
+  const TableMemory memory(*table);
   const std::clock_t start = std::clock();
-  auto tokenizer = Tokenizer::Open({memory, table->size()});
+  auto tokenizer = Tokenizer::Open(memory.view());
   const double seconds = static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   if (!tokenizer.ok()) {
     fmt::print(stderr, "{}\n", Message(tokenizer.status()));
@@ -126,7 +125,6 @@ int Run(int argc, char** argv) {
     }
     std::fflush(stdout);
   }
-  std::free(memory);
   return 0;
 }
 
