@@ -2,6 +2,7 @@
 
 Usage: test_programs.py ML_RUN ML_CONVERT ML_EVAL ML_BENCH TEST_DATA [unittest's arguments]
 """
+import signal
 import sys
 import unittest
 
@@ -9,6 +10,7 @@ import programs
 
 if __name__ == "__main__":
     programs.configure(*sys.argv[1:6])
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup has programs ignore, and ours keep to it
     try:
         suite = unittest.defaultTestLoader.loadTestsFromNames(
             sys.argv[6:] or ["exit_codes", "text", "figures", "streaming", "interrupts", "chat"])
