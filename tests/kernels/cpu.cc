@@ -12,6 +12,7 @@
 #include "kernels/sve/cpu.h"
 #include "tests/kernels/guarded.h"
 #include "tests/support/catch.h"
+
 namespace krafla {
 namespace {
 
